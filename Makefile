@@ -1,0 +1,61 @@
+# The workspace's commands. `make help` lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+DISTRIBUTIONS := core $(sort $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml)))
+SOURCES := core/src plugins/dir/src
+TYPED := $(SOURCES) tests/third_party/kv/src
+PROJECT_FILES := requirements-dev.txt constraints.txt $(addsuffix /pyproject.toml,$(DISTRIBUTIONS))
+WHEELHOUSE := build/wheelhouse
+
+.PHONY: help setup demo test lint format types build wheelhouse clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.installed ## Make .venv with every distribution installed editable, and `lance-ns` in it
+
+$(VENV)/.installed: $(PROJECT_FILES)
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: install it, or say make PYTHON=/its/path" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "$(PYTHON) comes without venv: on Debian, apt-get install python3-venv" >&2; exit 1; }
+	@echo "Setting up $(VENV) (a minute or two the first time)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install --quiet -c constraints.txt hatchling editables
+	@$(PIP) install --quiet -c constraints.txt --no-build-isolation -r requirements-dev.txt
+	@touch $@
+
+demo: setup ## Show what it does, on the embedded default, in a minute
+	@$(BIN)/python -m demo
+
+test: setup wheelhouse lint types ## Lint, strict types and all offline tests
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not live"
+
+lint: setup ## Check style and format
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet . || { echo "run: make format" >&2; exit 1; }
+
+types: setup ## Check types, strictly
+	@$(BIN)/mypy --no-error-summary $(TYPED)
+
+format: setup ## Format the code and mend what can be mended
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
+
+build: setup ## Build a wheel and an sdist of every distribution into dist/
+	@$(BIN)/python tools/release.py
+
+wheelhouse: $(WHEELHOUSE)/.filled
+
+# What the packaging tests install from, with no index: the wheels that our distributions require.
+$(WHEELHOUSE)/.filled: $(VENV)/.installed
+	@mkdir -p $(WHEELHOUSE)
+	@$(BIN)/python tools/wheelhouse.py $(WHEELHOUSE) $(DISTRIBUTIONS)
+	@touch $@
+
+clean: ## Remove everything that was made
+	rm -rf $(VENV) build dist

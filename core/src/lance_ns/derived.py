@@ -1,0 +1,137 @@
+"""What the basic operations can build, built once for all backends."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import attrs
+
+from lance_ns import models as m
+from lance_ns.capabilities import missing
+from lance_ns.errors import TableVersionNotFound
+from lance_ns.identifiers import Levels
+from lance_ns.paging import page_of_names, side_by_side
+
+if TYPE_CHECKING:
+    from lance_ns.namespace import Namespace
+
+R = TypeVar("R", bound=m.Response)
+Q = TypeVar("Q", bound=m.Request[Any])
+
+
+def serve(ns: "Namespace", request: "m.Request[R]") -> R:
+    """The answer to a request: the backend's own, or built from its basic operations."""
+    build = _BUILDERS.get(type(request))
+    if build is None or not any(missing(request, ns.capabilities)):
+        return ns.call(request)
+    return cast("R", build(ns, request))
+
+
+def walk(ns: "Namespace", parent: Levels, *, include_declared: bool = True) -> Iterator[Levels]:
+    """Every table below a namespace, depth first: the tables of a namespace before its child namespaces."""
+    yield from ((*parent, table) for table in _tables(ns, parent, include_declared))
+    for child in ns.list_namespaces(parent):
+        yield from walk(ns, (*parent, child), include_declared=include_declared)
+
+
+def _tables(ns: "Namespace", parent: Levels, include_declared: bool) -> Iterator[str]:
+    """The tables of one namespace; none where the catalog has no tables at this depth."""
+    from lance_ns.errors import InvalidInput
+
+    try:
+        yield from ns.list_tables(parent, include_declared=include_declared)
+    except InvalidInput:
+        return
+
+
+def _namespace_exists(ns: "Namespace", request: m.NamespaceExistsRequest) -> m.NamespaceExistsResponse:
+    ns.call(_same_call(request, m.DescribeNamespaceRequest))
+    return m.NamespaceExistsResponse()
+
+
+def _table_exists(ns: "Namespace", request: m.TableExistsRequest) -> m.TableExistsResponse:
+    described = ns.call(_same_call(request, m.DescribeTableRequest))
+    if request.version is not None:
+        _look_into(ns, described, request.version)
+    return m.TableExistsResponse()
+
+
+def _list_all_tables(ns: "Namespace", request: m.ListAllTablesRequest) -> m.ListTablesResponse:
+    tables = ("$".join(table) for table in walk(ns, request.id, include_declared=request.include_declared))
+    names, token = page_of_names(ns.backend, request, tables)
+    return m.ListTablesResponse(tables=names, page_token=token)
+
+
+def _list_tables(ns: "Namespace", request: m.ListTablesRequest) -> m.ListTablesResponse:
+    """A page without the tables that are only declared: their storage is looked at, some side by side."""
+    from lance_ns.lance import datasets
+
+    page = ns.call(attrs.evolve(request, include_declared=True))
+
+    def with_data(name: str) -> bool:
+        described = ns.call(m.DescribeTableRequest(id=(*request.id, name), identity=request.identity))
+        return datasets.has_data(ns, described)
+
+    kept = [name for name, keep in zip(page.tables, side_by_side(with_data, page.tables), strict=True) if keep]
+    return attrs.evolve(page, tables=kept)
+
+
+def _describe_table(ns: "Namespace", request: m.DescribeTableRequest) -> m.DescribeTableResponse:
+    """The catalog's answer, with what pylance finds at the location where that was asked for."""
+    plain = attrs.evolve(
+        request, version=None, with_table_uri=False, load_detailed_metadata=False, check_declared=False
+    )
+    described = ns.call(plain)
+    if request.with_table_uri:
+        described = attrs.evolve(described, table_uri=described.location)
+    if request.load_detailed_metadata or request.version is not None:
+        return _look_into(ns, described, request.version)
+    if request.check_declared:
+        from lance_ns.lance import datasets
+
+        return attrs.evolve(described, is_only_declared=not datasets.has_data(ns, described))
+    return described
+
+
+def _look_into(ns: "Namespace", described: m.DescribeTableResponse, version: int | None) -> m.DescribeTableResponse:
+    from lance_ns.lance import datasets
+
+    detailed = datasets.with_details(ns, described, version)
+    if detailed.is_only_declared and version is not None:
+        raise TableVersionNotFound(f"the table has no version {version}: it has no data yet")
+    return detailed
+
+
+def _drop_table(ns: "Namespace", request: m.DropTableRequest) -> m.DropTableResponse:
+    """Deregister, then delete the data if that was asked for.
+
+    What is no Lance dataset is refused before anything happens.
+    """
+    delete: Callable[[], None] | None = None
+    if request.delete_data:
+        from lance_ns.lance import datasets
+
+        delete = datasets.deletion(ns, ns.call(_same_call(request, m.DescribeTableRequest)))
+    deregistered = ns.call(_same_call(request, m.DeregisterTableRequest))
+    if delete is not None:
+        delete()
+    return m.DropTableResponse(
+        id=request.id,
+        location=deregistered.location,
+        properties=deregistered.properties,
+        transaction_id=deregistered.transaction_id,
+    )
+
+
+def _same_call(request: "m.Request[Any]", kind: type[Q]) -> Q:
+    """Another request about the same thing, by the same caller."""
+    return kind(id=request.id, identity=request.identity, context=request.context)
+
+
+_BUILDERS: dict[type[m.Request[Any]], Callable[["Namespace", Any], m.Response]] = {
+    m.NamespaceExistsRequest: _namespace_exists,
+    m.TableExistsRequest: _table_exists,
+    m.ListAllTablesRequest: _list_all_tables,
+    m.ListTablesRequest: _list_tables,
+    m.DescribeTableRequest: _describe_table,
+    m.DropTableRequest: _drop_table,
+}

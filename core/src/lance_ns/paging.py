@@ -1,0 +1,118 @@
+"""Paging: opaque tokens that hold all their state, and pages of names.
+
+A token names the backend, what is listed and where the page before ended, so it survives a new connection and another
+process. A token of another backend, of another listing, or one that somebody altered is InvalidInput, never an empty
+page.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
+from typing import TypeVar
+
+import attrs
+
+from lance_ns.errors import InvalidInput
+from lance_ns.models import ListNamespacesRequest, ListTablesRequest
+
+T = TypeVar("T")
+U = TypeVar("U")
+Listing = ListNamespacesRequest | ListTablesRequest
+
+_VERSION = 1
+_CHECK = 6
+SIDE_BY_SIDE = 8
+"""How many calls run at once where a listing needs one for each entry."""
+
+
+@attrs.frozen
+class Position:
+    """Where a page ended: the catalog's own token, and the last name that was returned."""
+
+    native: str | None = None
+    last: str | None = None
+
+
+def token(backend: str, request: Listing, position: Position) -> str:
+    """The token of the page that follows `position`."""
+    import json
+
+    content = json.dumps([_VERSION, backend, _listing(request), position.native, position.last], separators=(",", ":"))
+    body = content.encode()
+    return base64.urlsafe_b64encode(_checksum(body) + body).decode().rstrip("=")
+
+
+def position(backend: str, request: Listing) -> Position:
+    """Where the page that a request asks for begins.
+
+    Raises:
+        InvalidInput: the token is not one of this backend's for this listing, or was altered.
+    """
+    import json
+
+    text = request.page_token
+    if not text:
+        return Position()
+    try:
+        raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        check, body = raw[:_CHECK], raw[_CHECK:]
+        # Re-encoding also refuses a token whose unused last bits were changed.
+        if check != _checksum(body) or base64.urlsafe_b64encode(raw).decode().rstrip("=") != text:
+            raise ValueError
+        version, maker, listing, native, last = json.loads(body)
+    except (binascii.Error, ValueError, TypeError, UnicodeEncodeError):
+        raise _refused("is not one of ours, or was altered") from None
+    if version != _VERSION:
+        raise _refused(f"has format {version}, this version reads {_VERSION}")
+    if maker != backend:
+        raise _refused(f"is of backend {maker!r}")
+    if listing != _listing(request):
+        raise _refused("belongs to another listing")
+    return Position(native, last)
+
+
+def page_of_names(backend: str, request: Listing, names: Iterable[str]) -> tuple[list[str], str | None]:
+    """One page of all the names there are, sorted, and the token of the next one.
+
+    For catalogs without paging of their own. A page resumes strictly after the last name of the one before, so names
+    that come or go between two pages neither repeat nor hide others.
+    """
+    last = position(backend, request).last
+    rest = sorted({name for name in names if last is None or name > last})
+    if request.limit is None or len(rest) <= request.limit:
+        return rest, None
+    page = rest[: request.limit]
+    return page, token(backend, request, Position(last=page[-1]))
+
+
+def side_by_side(call: Callable[[T], U], items: Iterable[T], workers: int = SIDE_BY_SIDE) -> Iterator[U]:
+    """The results of `call` for each item, in their order, with at most `workers` calls under way."""
+    from collections import deque
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    with ThreadPoolExecutor(workers, thread_name_prefix="lance-ns") as pool:
+        under_way: deque[Future[U]] = deque()
+        try:
+            for item in items:
+                under_way.append(pool.submit(call, item))
+                if len(under_way) >= workers:
+                    yield under_way.popleft().result()
+            while under_way:
+                yield under_way.popleft().result()
+        finally:
+            for future in under_way:
+                future.cancel()
+
+
+def _listing(request: Listing) -> str:
+    what = "\x1f".join((request.operation, *request.id))
+    return blake2b(what.encode(), digest_size=8).hexdigest()
+
+
+def _checksum(body: bytes) -> bytes:
+    return blake2b(body, digest_size=_CHECK).digest()
+
+
+def _refused(why: str) -> InvalidInput:
+    return InvalidInput(f"the page token {why}", hint="start the listing again without a token")

@@ -1,0 +1,191 @@
+"""Finding backends: by entry-point name, one at a time, so that a broken plugin disturbs nobody else."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pluggy
+
+from lance_ns.errors import Internal, InvalidInput, LanceNsError, Unsupported
+from lance_ns.hookspecs import HOOKSPEC_VERSION, PROJECT, Backend, Registration
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+BACKENDS = "lance_ns"
+MIDDLEWARE = "lance_ns.middleware"
+COMMANDS = "lance_ns.commands"
+
+_loaded: dict[str, Backend] = {}
+
+
+@attrs.frozen(kw_only=True)
+class Installed:
+    """An entry point of the backends' group: the backend that it gives, or why it gives none."""
+
+    name: str
+    distribution: str
+    version: str
+    backend: Backend | None
+    problem: LanceNsError | None
+
+
+def find(name: str) -> Backend:
+    """The backend that is installed under a name.
+
+    The name `x` belongs to the distribution `lance-ns-x`, which is looked for first; a name that several other
+    distributions claim is refused.
+
+    Raises:
+        InvalidInput: no such backend is installed, or several are.
+        Internal: its plugin cannot be imported, or is not what a plugin must be.
+        Unsupported: its plugin was written for another version of the hooks.
+    """
+    if name not in _loaded:
+        _loaded[name] = _load(_entry_point(name))
+    return _loaded[name]
+
+
+def installed() -> Iterator[Installed]:
+    """Every backend that is installed, the broken ones with the reason, by name."""
+    entries = sorted(_entry_points(BACKENDS), key=lambda entry: (entry.name, _distribution(entry)))
+    for entry in entries:
+        rivals = [
+            other for other in entries if other.name == entry.name and _distribution(other) != _distribution(entry)
+        ]
+        backend, problem = None, None
+        try:
+            if rivals and not _owns(entry):
+                raise _contested(entry.name, [entry, *rivals])
+            backend = _load(entry)
+        except LanceNsError as error:
+            problem = error
+        yield Installed(
+            name=entry.name,
+            distribution=_distribution(entry),
+            version=entry.dist.version if entry.dist else "?",
+            backend=backend,
+            problem=problem,
+        )
+
+
+def named_object(group: str, name: str) -> Any:
+    """What the entry point `name` of a group refers to.
+
+    Raises:
+        InvalidInput: there is none, or several.
+    """
+    found = [entry for entry in _entry_points(group) if entry.name == name]
+    if len(found) != 1:
+        known = sorted({entry.name for entry in _entry_points(group)})
+        raise InvalidInput(
+            f"{'several distributions give' if found else 'nothing installed gives'} {name!r} in the group {group!r}",
+            hint=f"installed: {', '.join(known) or 'none'}",
+        )
+    return _import(found[0])
+
+
+def names(group: str) -> list[str]:
+    """The names of all entry points of a group; nothing is imported."""
+    return sorted({entry.name for entry in _entry_points(group)})
+
+
+def imported(reference: Any) -> Any:
+    """A `"module:attribute"` reference resolved; anything else as it is."""
+    if not isinstance(reference, str):
+        return reference
+    from importlib import import_module
+
+    module, _, attribute = reference.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def _entry_points(group: str) -> list["EntryPoint"]:
+    from importlib.metadata import entry_points
+
+    return list(entry_points(group=group))
+
+
+def _entry_point(name: str) -> "EntryPoint":
+    return _owners_entry_point(name) or _others_entry_point(name)
+
+
+def _owners_entry_point(name: str) -> "EntryPoint | None":
+    """Asking for one distribution is many times faster than reading the entry points of all."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        entries = distribution(f"lance-ns-{name}").entry_points
+    except (PackageNotFoundError, ValueError):
+        return None
+    return next((entry for entry in entries if entry.group == BACKENDS and entry.name == name), None)
+
+
+def _others_entry_point(name: str) -> "EntryPoint":
+    found = {_distribution(entry): entry for entry in _entry_points(BACKENDS) if entry.name == name}
+    if len(found) > 1:
+        raise _contested(name, list(found.values()))
+    if not found:
+        known = names(BACKENDS)
+        raise InvalidInput(
+            f"backend {name!r} is not installed",
+            hint=f"`pip install lance-ns-{name}`, if that is its distribution; installed: {', '.join(known) or 'none'}",
+        )
+    return next(iter(found.values()))
+
+
+def _contested(name: str, entries: list["EntryPoint"]) -> InvalidInput:
+    claimants = " and ".join(sorted({_distribution(entry) for entry in entries}))
+    return InvalidInput(f"backend {name!r} is claimed by {claimants}", backend=name, hint="uninstall all but one")
+
+
+def _owns(entry: "EntryPoint") -> bool:
+    return _distribution(entry) == f"lance-ns-{entry.name}"
+
+
+def _distribution(entry: "EntryPoint") -> str:
+    return entry.dist.name if entry.dist else "?"
+
+
+def _load(entry: "EntryPoint") -> Backend:
+    plugin = _import(entry)
+    manager = pluggy.PluginManager(PROJECT)
+    manager.add_hookspecs(Registration)
+    manager.register(plugin)
+    backend = _checked(manager.hook.lance_ns_backend, entry)
+    if backend.hookspec != HOOKSPEC_VERSION:
+        newer = backend.hookspec > HOOKSPEC_VERSION
+        raise Unsupported(
+            f"{_distribution(entry)} was written for version {backend.hookspec} of the hooks, this core has {HOOKSPEC_VERSION}",
+            backend=entry.name,
+            hint=f"upgrade {'lance-ns-core' if newer else _distribution(entry)}",
+        )
+    return backend
+
+
+def _import(entry: "EntryPoint") -> Any:
+    try:
+        return entry.load()
+    except Exception as error:  # whatever a foreign module raises on import is its problem, not that of the others
+        raise _broken(entry, f"cannot be imported: {type(error).__name__}: {error}") from error
+
+
+def _checked(register: Callable[[], Any], entry: "EntryPoint") -> Backend:
+    try:
+        backend = register()
+    except Exception as error:
+        raise _broken(entry, f"fails to register: {type(error).__name__}: {error}") from error
+    if not isinstance(backend, Backend):
+        raise _broken(
+            entry,
+            f"registers {type(backend).__name__}, not a Backend: does it have `@hookimpl def lance_ns_backend()`?",
+        )
+    if backend.name != entry.name:
+        raise _broken(entry, f"registers the name {backend.name!r} under the entry point {entry.name!r}")
+    return backend
+
+
+def _broken(entry: "EntryPoint", why: str) -> Internal:
+    return Internal(
+        f"{_distribution(entry)} {why}", backend=entry.name, hint=f"repair or upgrade {_distribution(entry)}"
+    )

@@ -1,0 +1,73 @@
+"""pylance's own directory namespace: dictionaries in and out, and errors of our taxonomy."""
+
+from pathlib import Path
+from typing import Any
+
+from lance_ns.config import StorageOptions
+from lance_ns.errors import ErrorCode, InvalidInput, LanceNsError, PermissionDenied, ServiceUnavailable, error_class
+from lance_ns.lance.errors import translated
+from lance_ns.perprocess import PerProcess
+
+
+class NativeDirectory:
+    """One native namespace over a root, opened when it is first used and again in a forked child."""
+
+    def __init__(self, root: str, storage: StorageOptions, **settings: str) -> None:
+        self._root = root
+        self._storage = storage
+        self._settings = settings
+        self._native = PerProcess(self._open)
+
+    def ask(self, operation: str, **request: Any) -> dict[str, Any]:
+        """The answer to one operation.
+
+        Raises:
+            LanceNsError: what went wrong, with the code that pylance gave it.
+        """
+        failure: LanceNsError
+        try:
+            answer: dict[str, Any] | None = getattr(self._native(), operation)(request)
+        except LanceNsError:
+            raise
+        except Exception as error:  # noqa: BLE001  # pylance raises builtins and its own, told apart below
+            failure = self._failure(error, operation)
+        else:
+            return answer or {}
+        raise failure  # outside of the handler: pylance's frames hold the storage options
+
+    def close(self) -> None:
+        """Let go of the native namespace."""
+        self._native.close()
+
+    def _open(self) -> Any:
+        # The binding itself: its wrapper in lance.namespace imports hundreds of pydantic models first.
+        from lance.lance import PyDirectoryNamespace  # type: ignore[attr-defined]
+
+        options = StorageOptions({f"storage.{key}": value for key, value in self._storage.items()})
+        return PyDirectoryNamespace(session=None, context_provider=None, root=self._root, **self._settings, **options)
+
+    def _failure(self, error: Exception, operation: str) -> LanceNsError:
+        code = getattr(error, "code", None)
+        if code is not None and code != ErrorCode.INTERNAL:
+            return error_class(code)(str(error), native=type(error).__name__)
+        return self._local_failure(operation) or translated(error, operation)
+
+    def _local_failure(self, operation: str) -> LanceNsError | None:
+        """What pylance calls internal is often plain to see on a local disk."""
+        if "://" in self._root:
+            return None
+        root = Path(self._root)
+        if root.exists() and not root.is_dir():
+            return InvalidInput(f"root {root} is no directory")
+        manifest = root / "__manifest"
+        if not root.exists() or not manifest.exists():
+            return ServiceUnavailable(f"the directory {root} has vanished", operation=operation, hint="is it mounted?")
+        return _unwritable(root) or _unwritable(manifest)
+
+
+def _unwritable(path: Path) -> PermissionDenied | None:
+    import os
+
+    if os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        return None
+    return PermissionDenied(f"no permission to read and write {path}", hint="check its owner and mode")
