@@ -7,7 +7,7 @@ import attrs
 
 from lance_ns import models as m
 from lance_ns.capabilities import missing
-from lance_ns.errors import TableVersionNotFound
+from lance_ns.errors import InvalidInput, TableVersionNotFound
 from lance_ns.identifiers import Levels
 from lance_ns.paging import page_of_names, side_by_side
 
@@ -28,19 +28,31 @@ def serve(ns: "Namespace", request: "m.Request[R]") -> R:
 
 def walk(ns: "Namespace", parent: Levels, *, include_declared: bool = True) -> Iterator[Levels]:
     """Every table below a namespace, depth first: the tables of a namespace before its child namespaces."""
-    yield from ((*parent, table) for table in _tables(ns, parent, include_declared))
-    for child in ns.list_namespaces(parent):
+    children, tables = contents(ns, parent, include_declared=include_declared)
+    yield from ((*parent, table) for table in tables)
+    for child in children:
         yield from walk(ns, (*parent, child), include_declared=include_declared)
 
 
-def _tables(ns: "Namespace", parent: Levels, include_declared: bool) -> Iterator[str]:
-    """The tables of one namespace; none where the catalog has no tables at this depth."""
-    from lance_ns.errors import InvalidInput
+def contents(ns: "Namespace", id: Levels, *, include_declared: bool = True) -> tuple[list[str], Iterator[str]]:
+    """The child namespaces and the tables of a namespace.
 
+    Catalogs of a fixed depth have no tables at some levels and no namespaces at others; an identifier that is wrong
+    for both is an error.
+    """
     try:
-        yield from ns.list_tables(parent, include_declared=include_declared)
+        children, refusal = list(ns.list_namespaces(id)), None
+    except InvalidInput as error:
+        children, refusal = [], error
+    return children, _tables(ns, id, include_declared, refusal)
+
+
+def _tables(ns: "Namespace", id: Levels, include_declared: bool, refusal: InvalidInput | None) -> Iterator[str]:
+    try:
+        yield from ns.list_tables(id, include_declared=include_declared)
     except InvalidInput:
-        return
+        if refusal is not None:
+            raise refusal from None
 
 
 def _namespace_exists(ns: "Namespace", request: m.NamespaceExistsRequest) -> m.NamespaceExistsResponse:

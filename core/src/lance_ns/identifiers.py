@@ -40,7 +40,7 @@ def levels(value: Sequence[str] | None) -> Levels:
 
 
 def parse(identifier: Identifier, delimiter: str = DELIMITER) -> Levels:
-    """The levels of an identifier as users write it: `"ml$docs"`, `["ml", "docs"]`; None, `""` or `"$"` for the root."""
+    """The levels of an identifier as users write it: `"ml$docs"`, `["ml", "docs"]`; None, `""`, `"$"` for the root."""
     if isinstance(identifier, str):
         return levels(()) if identifier in ("", delimiter) else levels(identifier.split(delimiter))
     return levels(identifier)

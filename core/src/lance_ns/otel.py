@@ -1,7 +1,7 @@
 """OpenTelemetry: a span for every operation, by the extra `otel`.
 
-Switched on by name: `connect(…, plugins=["otel"])`. Spans carry the operation, the identifier and the error code, and no property
-of the connection.
+Switched on by name: `connect(…, plugins=["otel"])`. Spans carry operation, identifier and error code, and no
+property of the connection.
 """
 
 from collections.abc import Generator

@@ -156,7 +156,7 @@ def _load(entry: "EntryPoint") -> Backend:
     if backend.hookspec != HOOKSPEC_VERSION:
         newer = backend.hookspec > HOOKSPEC_VERSION
         raise Unsupported(
-            f"{_distribution(entry)} was written for version {backend.hookspec} of the hooks, this core has {HOOKSPEC_VERSION}",
+            f"{_distribution(entry)} was written for hookspec {backend.hookspec}, this core has {HOOKSPEC_VERSION}",
             backend=entry.name,
             hint=f"upgrade {'lance-ns-core' if newer else _distribution(entry)}",
         )
