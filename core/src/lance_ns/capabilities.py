@@ -6,9 +6,10 @@ before anything is sent.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lance_ns.models import REQUESTS, DropBehavior, RegisterMode, Request
+if TYPE_CHECKING:
+    from lance_ns.models import Request
 
 BASIC = frozenset(
     {
@@ -24,12 +25,20 @@ BASIC = frozenset(
 )
 """The eight operations that every backend has."""
 
-OPERATIONS = frozenset(REQUESTS)
+OPERATIONS = BASIC | {
+    "namespace_exists",
+    "table_exists",
+    "list_all_tables",
+    "register_table",
+    "rename_table",
+    "alter_table_properties",
+    "drop_table",
+}
 """Every operation that has a hook."""
 
 POINTS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
     "drop_namespace": {
-        "cascade": (lambda r: r.behavior is DropBehavior.CASCADE, "dropping a namespace with what it holds"),
+        "cascade": (lambda r: r.behavior == "Cascade", "dropping a namespace with what it holds"),
     },
     "declare_table": {
         "location": (lambda r: r.location is not None, "declaring a table at a given location"),
@@ -54,7 +63,7 @@ POINTS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
         "version": (lambda r: r.version is not None, "asking for a version of a table"),
     },
     "register_table": {
-        "overwrite": (lambda r: r.mode is RegisterMode.OVERWRITE, "registering over an existing table"),
+        "overwrite": (lambda r: r.mode == "Overwrite", "registering over an existing table"),
     },
     "rename_table": {
         "new_namespace_id": (lambda r: r.new_namespace_id is not None, "moving a table to another namespace"),
@@ -69,7 +78,7 @@ KNOWN = OPERATIONS | {f"{operation}.{point}" for operation, points in POINTS.ite
 """Every word that a backend may declare."""
 
 
-def missing(request: Request[Any], capabilities: frozenset[str]) -> Iterator[tuple[str, str]]:
+def missing(request: "Request[Any]", capabilities: frozenset[str]) -> Iterator[tuple[str, str]]:
     """The capabilities that a request needs and a backend lacks, each with what it is in words."""
     operation = request.operation
     if operation not in capabilities:

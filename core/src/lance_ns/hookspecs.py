@@ -5,16 +5,18 @@ implements with `@hookimpl`. Every hook takes one request and returns its respon
 "ask the next plugin". Errors are raised as the classes of `lance_ns.errors`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import pluggy
 
-from lance_ns import models as m
 from lance_ns.capabilities import KNOWN
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the models are not needed to find a backend, and cost as much as all the rest
+    from lance_ns import models as m
     from lance_ns.config import StorageProperties
 
 PROJECT = "lance_ns"
@@ -243,7 +245,7 @@ class Backend:
     name: str
     summary: str
     hookspec: int
-    config: "str | type[StorageProperties]"
+    config: str | type[StorageProperties]
     factory: str | Callable[[Any], Operations]
     capabilities: frozenset[str] = attrs.field(converter=_words, validator=_known)
     display_delimiter: str = "$"

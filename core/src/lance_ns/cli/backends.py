@@ -4,7 +4,6 @@ from typing import Any
 
 import click
 
-from lance_ns import config as configuration
 from lance_ns import registry
 from lance_ns.cli.options import json_option
 from lance_ns.cli.output import show_json, show_table
@@ -37,6 +36,8 @@ def backends(as_json: bool) -> None:
 @json_option
 def config(backend: str, as_json: bool) -> None:
     """Show the properties of BACKEND."""
+    from lance_ns import config as configuration
+
     infos = configuration.describe(registry.imported(registry.find(backend).config))
     if as_json:
         import attrs

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from lance_ns.connection import connect
 from lance_ns.errors import LanceNsError
-from lance_ns.namespace import Namespace
+
+if TYPE_CHECKING:
+    from lance_ns.namespace import Namespace
 
 
 def connected(command: Callable[..., None]) -> Callable[..., None]:
@@ -52,7 +53,9 @@ def pairs_of(texts: tuple[str, ...], option: str) -> dict[str, str]:
 
 
 @contextmanager
-def _opened(profile: str | None, backend: str | None, pairs: tuple[str, ...], delimiter: str) -> Iterator[Namespace]:
+def _opened(profile: str | None, backend: str | None, pairs: tuple[str, ...], delimiter: str) -> Iterator["Namespace"]:
+    from lance_ns.connection import connect
+
     with connect(backend, pairs_of(pairs, "--property"), profile=profile, delimiter=delimiter) as ns:
         yield ns
 

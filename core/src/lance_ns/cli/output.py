@@ -1,6 +1,5 @@
 """Answers on the terminal: JSON, tables, sizes. Written by hand, for a rendering library would double the start-up."""
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,6 +8,8 @@ import click
 
 def show_json(content: Any) -> None:
     """Print content as JSON."""
+    import json
+
     click.echo(json.dumps(content, indent=2, ensure_ascii=False, default=str))
 
 

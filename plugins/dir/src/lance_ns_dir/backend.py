@@ -4,6 +4,7 @@ Tables and namespaces are entries of a manifest below the root. With `dir_listin
 lie in the root without an entry are tables as well, as in a LanceDB directory.
 """
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -14,23 +15,24 @@ from lance_ns.errors import (
     InvalidInput,
     LanceNsError,
     NamespaceAlreadyExists,
-    NamespaceNotEmpty,
     NamespaceNotFound,
     TableAlreadyExists,
     TableNotFound,
 )
-from lance_ns.hookspecs import Operations, hookimpl
+from lance_ns.hookspecs import hookimpl
 from lance_ns.identifiers import Levels, display
 from lance_ns.paging import page_of_names
+from lance_ns.rules import NamespaceRules
 from lance_ns_dir.config import DirConfig
 from lance_ns_dir.native import NativeDirectory
 
 _FORBIDDEN = frozenset("$/\\")
 _MAX_FILE_NAME = 255
 _HASH_PREFIX = 9
+_SUFFIX = ".lance"
 
 
-class DirNamespace(Operations):
+class DirNamespace(NamespaceRules):
     """Namespaces and tables below one root."""
 
     def __init__(self, config: DirConfig) -> None:
@@ -54,60 +56,56 @@ class DirNamespace(Operations):
 
     # --- namespaces -----------------------------------------------------------------------------------------------
 
-    @hookimpl
-    def create_namespace(self, request: m.CreateNamespaceRequest) -> m.CreateNamespaceResponse:
-        """Create an entry; Overwrite replaces that of an empty namespace."""
-        id = _addressable(request.id)
-        properties = dict(request.properties or {})
-        if request.mode is not m.CreateMode.CREATE:
-            existing = self._properties_if_exists(id)
-            if existing is not None:
-                return self._keep_or_replace(id, existing, properties, request.mode)
+    def create_entry(self, id: Levels, properties: Mapping[str, str]) -> None:
+        """Make an entry; who loses a race learns who has the name now."""
         try:
-            self._manifest.ask("create_namespace", id=[*id], properties=properties)
+            self._manifest.ask("create_namespace", id=[*_addressable(id)], properties=dict(properties))
         except (ConcurrentModification, NamespaceAlreadyExists) as error:
-            existing = self._properties_if_exists(id)
-            if existing is None and isinstance(error, ConcurrentModification):
+            is_namespace = self.find_entry(id) is not None
+            if not is_namespace and isinstance(error, ConcurrentModification):
                 raise
-            if existing is not None and request.mode is not m.CreateMode.CREATE:
-                return self._keep_or_replace(id, existing, properties, request.mode)
-            raise _taken(NamespaceAlreadyExists, id, "table" if existing is None else "namespace") from error
-        return m.CreateNamespaceResponse(properties=properties)
+            raise _taken(NamespaceAlreadyExists, id, "namespace" if is_namespace else "table") from error
+
+    def find_entry(self, id: Levels) -> Mapping[str, str] | None:
+        """The properties of an entry; the root has none."""
+        try:
+            return self._manifest.ask("describe_namespace", id=[*_addressable(id)]).get("properties") or {}
+        except NamespaceNotFound:
+            return None
+
+    def replace_entry(self, id: Levels, properties: Mapping[str, str]) -> None:
+        """Drop and create: pylance cannot change an entry. It refuses to drop one that got a child meanwhile."""
+        self.remove_entry(id)
+        self._manifest.ask("create_namespace", id=[*id], properties=dict(properties))
+
+    def remove_entry(self, id: Levels) -> None:
+        """Remove an entry; one that is gone already is what was wanted."""
+        try:
+            self._manifest.ask("drop_namespace", id=[*id])
+        except NamespaceNotFound:
+            return
+
+    def is_empty(self, id: Levels) -> bool:
+        """Whether nothing is below an entry."""
+        return not self._children(id) and not self._tables(id)
+
+    def clear(self, id: Levels) -> None:
+        """Remove what is below an entry, the deepest first."""
+        for table in self._tables(id):
+            try:
+                self._manifest.ask("deregister_table", id=[*id, table])
+            except TableNotFound:
+                continue  # somebody else was faster, which is what was wanted
+        for child in self._children(id):
+            self.clear((*id, child))
+            self.remove_entry((*id, child))
 
     @hookimpl
     def list_namespaces(self, request: m.ListNamespacesRequest) -> m.ListNamespacesResponse:
         """All children in one read of the manifest."""
-        self._require_namespace(request.id)
+        self.require_entry(request.id)
         names, token = page_of_names("dir", request, self._children(request.id))
         return m.ListNamespacesResponse(namespaces=names, page_token=token)
-
-    @hookimpl
-    def describe_namespace(self, request: m.DescribeNamespaceRequest) -> m.DescribeNamespaceResponse:
-        """The properties of an entry; the root has none."""
-        return m.DescribeNamespaceResponse(properties=self._require_namespace(request.id))
-
-    @hookimpl
-    def drop_namespace(self, request: m.DropNamespaceRequest) -> m.DropNamespaceResponse:
-        """Remove an entry, with Cascade those below it first, the deepest first."""
-        id = _addressable(request.id)
-        if not id:
-            raise InvalidInput("the root namespace cannot be dropped")
-        properties = self._properties_if_exists(id)
-        if properties is None:
-            if request.mode is m.DropMode.SKIP:
-                return m.DropNamespaceResponse()
-            raise _no_namespace(id)
-        if request.behavior is m.DropBehavior.CASCADE:
-            self._empty(id)
-        try:
-            self._manifest.ask("drop_namespace", id=[*id])
-        except NamespaceNotEmpty as error:
-            raise NamespaceNotEmpty(
-                f"namespace {display(id)} is not empty",
-                native=error.native,
-                hint="behavior='cascade' drops what it holds",
-            ) from error
-        return m.DropNamespaceResponse(properties=properties)
 
     # --- tables ---------------------------------------------------------------------------------------------------
 
@@ -128,7 +126,7 @@ class DirNamespace(Operations):
     @hookimpl
     def list_tables(self, request: m.ListTablesRequest) -> m.ListTablesResponse:
         """All tables in one read of the manifest, and those that lie in the root."""
-        self._require_namespace(request.id)
+        self.require_entry(request.id)
         names, token = page_of_names("dir", request, self._tables(request.id))
         return m.ListTablesResponse(tables=names, page_token=token)
 
@@ -180,53 +178,19 @@ class DirNamespace(Operations):
     def _tables(self, id: Levels) -> set[str]:
         names = set(self._manifest.ask("list_tables", id=[*id])["tables"])
         if not id and self._lying_there:
-            names |= {name for name in self._lying_there.ask("list_tables", id=[])["tables"] if _is_plain(name)}
+            found = {name for name in self._lying_there.ask("list_tables", id=[])["tables"] if _is_plain(name)}
+            names |= found - {self._file_name(name) for name in names if name.endswith(_SUFFIX)}
         return names
 
-    def _properties_if_exists(self, id: Levels) -> dict[str, str] | None:
-        try:
-            return self._manifest.ask("describe_namespace", id=[*id]).get("properties") or {}
-        except NamespaceNotFound:
-            return None
-
-    def _require_namespace(self, id: Levels) -> dict[str, str]:
-        properties = self._properties_if_exists(_addressable(id))
-        if properties is None:
-            raise _no_namespace(id)
-        return properties
-
-    def _keep_or_replace(
-        self, id: Levels, existing: dict[str, str], properties: dict[str, str], mode: m.CreateMode
-    ) -> m.CreateNamespaceResponse:
-        if mode is m.CreateMode.EXIST_OK:
-            return m.CreateNamespaceResponse(properties=existing)
-        if not id:
-            raise InvalidInput("the root namespace has no properties to replace")
-        if self._children(id) or self._tables(id):
-            raise NamespaceNotEmpty(f"namespace {display(id)} is not empty", hint="Overwrite replaces empty ones only")
-        # pylance cannot change an entry. It refuses to drop one that got a child meanwhile, so nothing can be lost
-        # here.
-        self._manifest.ask("drop_namespace", id=[*id])
-        self._manifest.ask("create_namespace", id=[*id], properties=properties)
-        return m.CreateNamespaceResponse(properties=properties)
-
-    def _empty(self, id: Levels) -> None:
-        for table in self._tables(id):
-            try:
-                self._manifest.ask("deregister_table", id=[*id, table])
-            except TableNotFound:
-                continue  # somebody else was faster, which is what was wanted
-        for child in self._children(id):
-            self._empty((*id, child))
-            try:
-                self._manifest.ask("drop_namespace", id=[*id, child])
-            except NamespaceNotFound:
-                continue
+    def _file_name(self, table: str) -> str:
+        """The name that the directory of a table with an entry has, without the suffix of those without one."""
+        location: str = self._manifest.ask("describe_table", id=[table])["location"]
+        return location.rpartition("/")[2].removesuffix(_SUFFIX)
 
     def _described(self, id: Levels) -> dict[str, Any]:
         try:
             return {**self._manifest.ask("describe_table", id=[*id]), "holder": self._manifest}
-        except TableNotFound as error:
+        except (TableNotFound, NamespaceNotFound) as error:
             if len(id) == 1 and self._lying_there and _is_plain(id[0]):
                 try:
                     return {**self._lying_there.ask("describe_table", id=[*id]), "holder": self._lying_there}
@@ -236,7 +200,7 @@ class DirNamespace(Operations):
 
     def _new_table(self, id: Levels) -> Levels:
         id = _table(id)
-        self._require_namespace(id[:-1])
+        self.require_entry(id[:-1])
         if len(id) == 1 and self._table_if_exists(id):
             raise TableAlreadyExists(f"table {display(id)} already exists")
         return id
@@ -281,10 +245,6 @@ def _is_plain(name: str) -> bool:
 def _taken(kind: type[LanceNsError], id: Levels, holder: str) -> LanceNsError:
     """Tables and namespaces share one set of names."""
     return kind(f"{holder} {display(id)} already exists")
-
-
-def _no_namespace(id: Levels) -> NamespaceNotFound:
-    return NamespaceNotFound(f"namespace {display(id)} not found")
 
 
 def _no_table(id: Levels) -> TableNotFound:
