@@ -1,5 +1,7 @@
 """pylance's own directory namespace: dictionaries in and out, and errors of our taxonomy."""
 
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +9,8 @@ from lance_ns.config import StorageOptions
 from lance_ns.errors import ErrorCode, InvalidInput, LanceNsError, PermissionDenied, ServiceUnavailable, error_class
 from lance_ns.lance.errors import translated
 from lance_ns.perprocess import PerProcess
+
+_ALL_RIGHTS = os.R_OK | os.W_OK | os.X_OK
 
 
 class NativeDirectory:
@@ -56,18 +60,19 @@ class NativeDirectory:
         """What pylance calls internal is often plain to see on a local disk."""
         if "://" in self._root:
             return None
-        root = Path(self._root)
-        if root.exists() and not root.is_dir():
-            return InvalidInput(f"root {root} is no directory")
-        manifest = root / "__manifest"
-        if not root.exists() or not manifest.exists():
+        root, manifest = Path(self._root), Path(self._root, "__manifest")
+        try:
+            if not stat.S_ISDIR(root.stat().st_mode):
+                return InvalidInput(f"root {root} is no directory")
+            manifest.stat()
+        except FileNotFoundError:
             return ServiceUnavailable(f"the directory {root} has vanished", operation=operation, hint="is it mounted?")
-        return _unwritable(root) or _unwritable(manifest)
+        except NotADirectoryError:
+            return InvalidInput(f"root {root} is no directory")
+        except PermissionError:
+            return _denied(root)
+        return next((_denied(path) for path in (root, manifest) if not os.access(path, _ALL_RIGHTS)), None)
 
 
-def _unwritable(path: Path) -> PermissionDenied | None:
-    import os
-
-    if os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        return None
+def _denied(path: Path) -> PermissionDenied:
     return PermissionDenied(f"no permission to read and write {path}", hint="check its owner and mode")
