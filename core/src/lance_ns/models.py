@@ -7,15 +7,12 @@ None stands for the contract's default.
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import attrs
 
 from lance_ns.errors import InvalidInput
 from lance_ns.identifiers import Levels, levels
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 R = TypeVar("R", bound="Response")
 
@@ -350,7 +347,7 @@ class DeclareTableRequest(Request[DeclareTableResponse]):
     location: str | None = attrs.field(default=None, validator=_text)
     vend_credentials: bool | None = None
     properties: Mapping[str, str] | None = attrs.field(default=None, converter=_string_map)
-    schema: "pa.Schema | None" = attrs.field(default=None, metadata={"extension": True})
+    schema: Any = attrs.field(default=None, metadata={"extension": True})
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)

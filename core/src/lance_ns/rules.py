@@ -85,7 +85,7 @@ class NamespaceRules(Operations):
         if request.behavior is m.DropBehavior.CASCADE:
             self.clear(id)
         elif not self.is_empty(id):
-            raise _not_empty(id, "behavior='cascade' drops what it holds, where the backend can")
+            raise _not_empty(id, "behavior='cascade' drops what it holds, where it can")
         self.remove_entry(id)
         return m.DropNamespaceResponse(properties=properties)
 

@@ -53,7 +53,9 @@ class BridgedNamespace(lance_namespace.LanceNamespace):
         return _rebridged, (self._ns, self._drop_deletes_data)
 
     def _ours(self, request: Any, kind: type[m.Request[Any]]) -> m.Request[Any]:
-        ours = wire.structure(request.to_dict(), kind)
+        # LanceDB's Rust side sends dictionaries that can only be dumped; the models' own dump would lose field names.
+        data = request.to_dict() if hasattr(request, "to_dict") else request.model_dump()
+        ours = wire.structure({key: value for key, value in data.items() if value is not None}, kind)
         if isinstance(ours, m.DropTableRequest):
             return attrs.evolve(ours, delete_data=self._drop_deletes_data)
         return ours
