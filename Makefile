@@ -13,7 +13,7 @@ TYPED := $(SOURCES) tests/third_party/kv/src
 PROJECT_FILES := requirements-dev.txt constraints.txt $(addsuffix /pyproject.toml,$(DISTRIBUTIONS))
 WHEELHOUSE := build/wheelhouse
 
-.PHONY: help setup demo test lint format types build wheelhouse clean
+.PHONY: help setup demo test lint format types docs bench build wheelhouse clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,12 @@ types: setup ## Check types, strictly
 
 format: setup ## Format the code and mend what can be mended
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
+
+bench: setup ## Measure ratios to the bare libraries; ONLY=relay measures one suite
+	@$(BIN)/python -m benchmarks $(ONLY)
+
+docs: setup ## Make the generated parts of the manual anew
+	@$(BIN)/python tools/docs.py
 
 build: setup ## Build a wheel and an sdist of every distribution into dist/
 	@$(BIN)/python tools/release.py

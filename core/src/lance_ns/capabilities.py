@@ -5,7 +5,7 @@ SDK. An operation is named as its hook is; a finer point as `operation.point`. W
 before anything is sent.
 """
 
-from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,40 +36,40 @@ OPERATIONS = BASIC | {
 }
 """Every operation that has a hook."""
 
-POINTS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
+POINTS: dict[str, dict[str, tuple[str, tuple[Any, ...], str]]] = {
     "drop_namespace": {
-        "cascade": (lambda r: r.behavior == "Cascade", "dropping a namespace with what it holds"),
+        "cascade": ("behavior", ("Restrict",), "dropping a namespace with what it holds"),
     },
     "declare_table": {
-        "location": (lambda r: r.location is not None, "declaring a table at a given location"),
-        "vend_credentials": (lambda r: bool(r.vend_credentials), "vended credentials"),
+        "location": ("location", (None,), "declaring a table at a given location"),
+        "vend_credentials": ("vend_credentials", (None, False), "vended credentials"),
     },
     "describe_table": {
-        "version": (lambda r: r.version is not None, "describing a version of a table"),
-        "tag": (lambda r: r.tag is not None, "describing a tag of a table"),
-        "branch": (lambda r: r.branch is not None, "describing a branch of a table"),
-        "with_table_uri": (lambda r: r.with_table_uri, "the table's URI"),
-        "load_detailed_metadata": (lambda r: r.load_detailed_metadata, "detailed metadata"),
-        "check_declared": (lambda r: r.check_declared, "telling declared tables from those with data"),
-        "vend_credentials": (lambda r: bool(r.vend_credentials), "vended credentials"),
+        "version": ("version", (None,), "describing a version of a table"),
+        "tag": ("tag", (None,), "describing a tag of a table"),
+        "branch": ("branch", (None,), "describing a branch of a table"),
+        "with_table_uri": ("with_table_uri", (False,), "the table's URI"),
+        "load_detailed_metadata": ("load_detailed_metadata", (False,), "detailed metadata"),
+        "check_declared": ("check_declared", (False,), "telling declared tables from those with data"),
+        "vend_credentials": ("vend_credentials", (None, False), "vended credentials"),
     },
     "list_tables": {
-        "include_declared": (lambda r: not r.include_declared, "leaving out tables without data"),
+        "include_declared": ("include_declared", (True,), "leaving out tables without data"),
     },
     "list_all_tables": {
-        "include_declared": (lambda r: not r.include_declared, "leaving out tables without data"),
+        "include_declared": ("include_declared", (True,), "leaving out tables without data"),
     },
     "table_exists": {
-        "version": (lambda r: r.version is not None, "asking for a version of a table"),
+        "version": ("version", (None,), "asking for a version of a table"),
     },
     "register_table": {
-        "overwrite": (lambda r: r.mode == "Overwrite", "registering over an existing table"),
+        "overwrite": ("mode", ("Create",), "registering over an existing table"),
     },
     "rename_table": {
-        "new_namespace_id": (lambda r: r.new_namespace_id is not None, "moving a table to another namespace"),
+        "new_namespace_id": ("new_namespace_id", (None,), "moving a table to another namespace"),
     },
 }
-"""The finer points of each operation: when a request needs it, and what it is in words."""
+"""The finer points of each operation: the field of its request, the values that need nothing, and its words."""
 
 IDENTITY = "identity"
 """The backend honours the identity that a single request carries."""
@@ -78,15 +78,20 @@ KNOWN = OPERATIONS | {f"{operation}.{point}" for operation, points in POINTS.ite
 """Every word that a backend may declare."""
 
 
-def missing(request: "Request[Any]", capabilities: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """The capabilities that a request needs and a backend lacks, each with what it is in words."""
+def lacking(request: "Request[Any]", capabilities: frozenset[str]) -> tuple[str, str] | None:
+    """The first capability that a request needs and a backend lacks, with what it is in words, or None."""
     operation = request.operation
     if operation not in capabilities:
-        yield operation, operation
-        return
-    for point, (needed_by, words) in POINTS.get(operation, {}).items():
-        name = f"{operation}.{point}"
-        if name not in capabilities and needed_by(request):
-            yield name, words
-    if request.identity is not None and IDENTITY not in capabilities:
-        yield IDENTITY, "an identity for a single call"
+        return operation, operation
+    for name, field, idle, words in _undeclared(operation, capabilities):
+        if getattr(request, field) not in idle:
+            return name, words
+    return None
+
+
+@cache
+def _undeclared(operation: str, capabilities: frozenset[str]) -> tuple[tuple[str, str, tuple[Any, ...], str], ...]:
+    """The finer points of an operation that a backend does not declare."""
+    points = {f"{operation}.{point}": about for point, about in POINTS.get(operation, {}).items()}
+    points[IDENTITY] = ("identity", (None,), "an identity for a single call")
+    return tuple((name, *about) for name, about in points.items() if name not in capabilities)

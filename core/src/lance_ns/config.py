@@ -14,7 +14,7 @@ import re
 import types
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import attrs
 
@@ -24,9 +24,10 @@ C = TypeVar("C")
 
 HIDDEN = "***"
 _SECRET_KEY = re.compile(
-    r"secret|token|password|passwd|credential|access_key|account_key|api_key|sas|signature|private", re.I
+    r"secret|token|passw|credential|(?<!bucket_)key(?!_enabled)|sas|signature|private|authorization", re.IGNORECASE
 )
-_USER_INFO = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_USER_INFO = re.compile(r"(?<=://)[^/\s,]*(?=@)")
+_PERCENT = re.compile(r"%[0-9A-F]{2}")
 
 
 class Secret:
@@ -56,16 +57,27 @@ class Secret:
 class Properties(Mapping[str, Any]):
     """Properties as a user gave them. Only their names are ever shown, for any of them may be a secret."""
 
-    __slots__ = ("_values",)
+    __slots__ = ("_fault", "_values")
 
-    def __init__(self, *sources: Mapping[str, Any] | None) -> None:
+    def __init__(self, *sources: Any) -> None:
+        # Nothing is raised here: the frames that hold what was given must be left behind first.
         self._values: dict[str, Any] = {}
+        self._fault: str | None = None
         for source in sources:
+            if source is not None and not isinstance(source, Mapping):
+                self._fault = f"properties are a mapping, not {type(source).__name__}"
+                continue
             for name, value in (source or {}).items():
                 if not isinstance(name, str):
-                    raise InvalidInput(f"property names are strings, not {type(name).__name__}")
-                if value is not None:
+                    self._fault = f"property names are strings, not {type(name).__name__}"
+                elif value is not None:
+                    self._values.pop(name, None)  # the order is that of the sources: the last one wins
                     self._values[name] = value
+
+    def refuse_faults(self) -> None:
+        """Raise InvalidInput if what was given were no properties."""
+        if self._fault is not None:
+            raise InvalidInput(self._fault)
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
@@ -80,13 +92,27 @@ class Properties(Mapping[str, Any]):
         return f"Properties({', '.join(sorted(self._values)) or 'none'})"
 
 
-class StorageOptions(dict[str, str]):
-    """Storage options: a dictionary that shows its keys only."""
+class Hidden(dict[str, Any]):
+    """A dictionary that shows its keys only, and so does what is made of it."""
 
     def __repr__(self) -> str:
-        return f"StorageOptions({', '.join(sorted(self)) or 'none'})"
+        return f"{type(self).__name__}({', '.join(sorted(self)) or 'none'})"
 
     __str__ = __repr__
+
+    def copy(self) -> Self:
+        """A copy that shows its keys only, too."""
+        return type(self)(self)
+
+    def __or__(self, other: Mapping[str, Any]) -> Self:  # type: ignore[override]
+        return type(self)({**self, **other})
+
+    def __ror__(self, other: Mapping[str, Any]) -> Self:  # type: ignore[override]
+        return type(self)({**other, **self})
+
+
+class StorageOptions(Hidden):
+    """Options for the storage of tables, by the names that pylance gives them."""
 
 
 class _Required:
@@ -130,11 +156,12 @@ def prop(
         "shown": shown,
         "location": location,
     }
+    converter = attrs.converters.optional(absolute_location) if location else None
     if default is REQUIRED:
-        return attrs.field(metadata=about)
+        return attrs.field(converter=converter, metadata=about)
     if callable(default):
-        return attrs.field(factory=default, metadata=about)
-    return attrs.field(default=default, metadata=about)
+        return attrs.field(factory=default, converter=converter, metadata=about)
+    return attrs.field(default=default, converter=converter, metadata=about)
 
 
 def prefixed(prefix: str, description: str) -> Any:
@@ -201,17 +228,18 @@ def read(config: type[C], given: Properties, *, backend: str) -> C:
     Raises:
         InvalidInput: unknown name, wrong type, or a required one is missing; the message shows no value of a secret.
     """
+    given.refuse_faults()
     hints = get_type_hints(config)
     fields = attrs.fields(config)  # type: ignore[arg-type, var-annotated, misc, unused-ignore]
     by_name = {_key(field.metadata["name"] or field.name): field for field in fields if "prefix" not in field.metadata}
     groups = {field.metadata["prefix"]: field for field in fields if "prefix" in field.metadata}
-    values: dict[str, Any] = {group.name: StorageOptions() for group in groups.values()}
+    values = Hidden({group.name: StorageOptions() for group in groups.values()})
     for name in given:
         prefix = next((prefix for prefix in groups if name.startswith(prefix) and len(name) > len(prefix)), None)
         if prefix is not None:
-            values[groups[prefix].name][name.removeprefix(prefix)] = _group_value(name, given[name], backend)
+            values[groups[prefix].name][name.removeprefix(prefix)] = _group_value(name, given, backend)
         elif field := by_name.get(_key(name)):
-            values[field.name] = _value(field, _plain_type(hints[field.name]), given[name], backend)
+            values[field.name] = _value(field, _plain_type(hints[field.name]), name, given, backend)
         else:
             raise _unknown(name, [*(f.metadata["name"] or f.name for f in by_name.values()), *groups], backend)
     absent = [
@@ -261,9 +289,7 @@ class Redactor:
     """Takes secrets out of texts: those of one connection, and user names and passwords in URLs."""
 
     def __init__(self, secrets: list[str]) -> None:
-        from urllib.parse import quote
-
-        forms = {form for secret in secrets for form in (secret, quote(secret, safe=""), quote(secret))}
+        forms = {form for secret in secrets for form in _forms(secret)}
         ordered = sorted(forms, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
 
@@ -272,6 +298,20 @@ class Redactor:
         if self._pattern is not None:
             text = self._pattern.sub(HIDDEN, text)
         return _USER_INFO.sub(HIDDEN, text)
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """A secret as libraries write it into their messages: plain, in a URL, in JSON, in a repr."""
+    import json
+    from urllib.parse import quote, quote_plus
+
+    yield secret
+    for encoded in (quote(secret), quote(secret, safe=""), quote_plus(secret)):
+        yield encoded
+        yield _PERCENT.sub(lambda match: match[0].lower(), encoded)
+    for written in (repr(secret), json.dumps(secret), json.dumps(secret, ensure_ascii=False)):
+        yield written[1:-1]
+    yield repr(f'"{secret}')[2:-1]  # inside of a text with both kinds of quotes
 
 
 def _key(name: str) -> str:
@@ -311,38 +351,48 @@ def _default_words(default: Any) -> str:
     return str(default)
 
 
-def _group_value(name: str, value: Any, backend: str) -> str:
-    if isinstance(value, Secret):
-        return value.reveal()
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str | int | float):
-        return str(value)
-    raise InvalidInput(f"property {name!r} is a string, not {type(value).__name__}", backend=backend)
+# These functions hold what was given in no variable: a traceback would show it.
 
 
-def _value(field: Any, kind: Any, value: Any, backend: str) -> Any:
+def _group_value(name: str, given: Properties, backend: str) -> str:
+    if isinstance(given[name], Secret):
+        return str(given[name].reveal())
+    if isinstance(given[name], bool):
+        return str(given[name]).lower()
+    if isinstance(given[name], str | int | float):
+        return str(given[name])
+    raise InvalidInput(f"property {name!r} is a string, not {type(given[name]).__name__}", backend=backend)
+
+
+def _value(field: Any, kind: Any, name: str, given: Properties, backend: str) -> Any:
     about = field.metadata
-    name = about["name"] or field.name
+    fault: str | None = None
     try:
-        read_value = _convert(kind, value)
-    except ValueError:
-        shown = "" if kind is Secret else f", got {value!r}"
-        raise InvalidInput(
-            f"property {name!r} must be a {_type_words(kind, about['unit'])}{shown}", backend=backend
-        ) from None
-    if about["choices"] and read_value not in about["choices"]:
-        raise InvalidInput(
-            f"property {name!r} must be one of {', '.join(about['choices'])}, got {value!r}", backend=backend
-        )
-    if about["at_least"] is not None and read_value < about["at_least"]:
-        raise InvalidInput(f"property {name!r} must be at least {about['at_least']}, got {value!r}", backend=backend)
-    return absolute_location(read_value) if about["location"] else read_value
+        converted = Hidden(value=_convert(kind, given[name]))
+        if about["location"]:
+            absolute_location(converted["value"])
+    except (TypeError, ValueError, OverflowError):
+        fault = f"a {_type_words(kind, about['unit'])}"
+        converted = Hidden()
+    else:
+        if about["choices"] and converted["value"] not in about["choices"]:
+            fault = f"one of {', '.join(about['choices'])}"
+        elif about["at_least"] is not None and not converted["value"] >= about["at_least"]:
+            fault = f"at least {about['at_least']}"
+    if fault is not None:
+        shown = "" if kind is Secret else f", got {_USER_INFO.sub(HIDDEN, repr(given[name]))}"
+        raise InvalidInput(f"property {name!r} must be {fault}{shown}", backend=backend)
+    return converted["value"]
 
 
 def absolute_location(location: str) -> str:
     """A location that means the same in every process: URIs as they are, local paths absolute."""
-    return location if "://" in location else str(Path(location).expanduser().absolute())
+    if "://" in location:
+        return location
+    try:
+        return str(Path(location).expanduser().absolute())
+    except RuntimeError as error:
+        raise ValueError("there is no such home directory") from error
 
 
 def _convert(kind: Any, value: Any) -> Any:
@@ -359,7 +409,7 @@ def _convert(kind: Any, value: Any) -> Any:
             raise ValueError
         return kind(value)
     if get_origin(kind) is tuple:
-        parts = value.split(",") if isinstance(value, str) else value
+        parts = value.split(",") if isinstance(value, str) else list(value)
         return tuple(_string(part).strip() for part in parts)
     return _string(os.fspath(value) if isinstance(value, os.PathLike) else value)
 

@@ -39,6 +39,14 @@ def connect(
     # Before anything can fail: a traceback shows the arguments of its frames, and any property may be a secret.
     given = Properties(properties, keywords)
     del properties, keywords
+    named: object = backend
+    if named is not None and not isinstance(named, str):
+        kind = type(named).__name__
+        del backend, named
+        raise InvalidInput(f"a backend is named by a string, not by {kind}", hint="connect(NAME, PROPERTIES)")
+    given.refuse_faults()
+    if isinstance(plugins, str):
+        raise InvalidInput("plugins are a list", hint=f"plugins=[{plugins!r}]")
     plugins = tuple(plugins)
     if profile is not None or backend is None:
         from lance_ns.profiles import load
@@ -55,7 +63,7 @@ def reconnect(backend: str, given: Properties, plugins: tuple[Any, ...], delimit
     if not delimiter:
         raise InvalidInput("the delimiter is empty")
     found = registry.find(backend)
-    config = read(registry.imported(found.config), given, backend=backend)
+    config = read(registry.part(found, found.config), given, backend=backend)
     return Namespace(found, config, plugins=plugins, delimiter=delimiter)
 
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import attrs
 
 from lance_ns import models as m
-from lance_ns.capabilities import missing
-from lance_ns.errors import InvalidInput, TableVersionNotFound
+from lance_ns.capabilities import lacking
+from lance_ns.errors import Internal, InvalidInput, LanceNsError, TableVersionNotFound
 from lance_ns.identifiers import Levels
-from lance_ns.paging import page_of_names, side_by_side
+from lance_ns.paging import Listing, page_of_names, side_by_side
 
 if TYPE_CHECKING:
     from lance_ns.namespace import Namespace
@@ -20,39 +20,61 @@ Q = TypeVar("Q", bound=m.Request[Any])
 
 def serve(ns: "Namespace", request: "m.Request[R]") -> R:
     """The answer to a request: the backend's own, or built from its basic operations."""
-    build = _BUILDERS.get(type(request))
-    if build is None or not any(missing(request, ns.capabilities)):
-        return ns.call(request)
-    return cast("R", build(ns, request))
+    try:
+        if lacking(request, ns.capabilities) is None:
+            return ns.send(request)
+        build = _BUILDERS.get(type(request))
+        return ns.call(request) if build is None else cast("R", build(ns, request))
+    except LanceNsError as error:
+        ns.locate(error)
+        raise
 
 
-def walk(ns: "Namespace", parent: Levels, *, include_declared: bool = True) -> Iterator[Levels]:
+def every_name(ns: "Namespace", request: Listing) -> Iterator[str]:
+    """All names of a listing, page after page."""
+    while True:
+        page: Any = serve(ns, request)  # type: ignore[misc]  # one of the two responses
+        yield from page.namespaces if isinstance(page, m.ListNamespacesResponse) else page.tables
+        if page.page_token is None:
+            return
+        if page.page_token == request.page_token:
+            raise Internal("the listing does not advance: a page names itself as the next one", backend=ns.backend)
+        request = attrs.evolve(request, page_token=page.page_token)
+
+
+def walk(ns: "Namespace", request: m.ListTablesRequest) -> Iterator[Levels]:
     """Every table below a namespace, depth first: the tables of a namespace before its child namespaces."""
-    children, tables = contents(ns, parent, include_declared=include_declared)
+    parent = request.id
+    children, tables = contents(ns, request)
     yield from ((*parent, table) for table in tables)
     for child in children:
-        yield from walk(ns, (*parent, child), include_declared=include_declared)
+        yield from walk(ns, attrs.evolve(request, id=(*parent, child)))
 
 
-def contents(ns: "Namespace", id: Levels, *, include_declared: bool = True) -> tuple[list[str], Iterator[str]]:
+def contents(ns: "Namespace", request: m.ListTablesRequest) -> tuple[list[str], Iterator[str]]:
     """The child namespaces and the tables of a namespace.
 
-    Catalogs of a fixed depth have no tables at some levels and no namespaces at others; an identifier that is wrong
-    for both is an error.
+    Catalogs of a fixed depth have no tables at some levels and no namespaces at others; an identifier that is wrong for
+    both is an error.
     """
     try:
-        children, refusal = list(ns.list_namespaces(id)), None
+        children, refusal = list(every_name(ns, _same_call(request, m.ListNamespacesRequest))), None
     except InvalidInput as error:
         children, refusal = [], error
-    return children, _tables(ns, id, include_declared, refusal)
+    return children, _tables(every_name(ns, request), refusal)
 
 
-def _tables(ns: "Namespace", id: Levels, include_declared: bool, refusal: InvalidInput | None) -> Iterator[str]:
+def _tables(names: Iterator[str], refusal: InvalidInput | None) -> Iterator[str]:
+    """The names, or none if the very first page says that there are no tables at this depth."""
     try:
-        yield from ns.list_tables(id, include_declared=include_declared)
+        first = next(names, None)
     except InvalidInput:
         if refusal is not None:
             raise refusal from None
+        return
+    if first is not None:
+        yield first
+        yield from names
 
 
 def _namespace_exists(ns: "Namespace", request: m.NamespaceExistsRequest) -> m.NamespaceExistsResponse:
@@ -68,8 +90,8 @@ def _table_exists(ns: "Namespace", request: m.TableExistsRequest) -> m.TableExis
 
 
 def _list_all_tables(ns: "Namespace", request: m.ListAllTablesRequest) -> m.ListTablesResponse:
-    tables = ("$".join(table) for table in walk(ns, request.id, include_declared=request.include_declared))
-    names, token = page_of_names(ns.backend, request, tables)
+    everything = attrs.evolve(_same_call(request, m.ListTablesRequest), include_declared=request.include_declared)
+    names, token = page_of_names(ns.backend, request, ("$".join(table) for table in walk(ns, everything)))
     return m.ListTablesResponse(tables=names, page_token=token)
 
 
@@ -80,7 +102,7 @@ def _list_tables(ns: "Namespace", request: m.ListTablesRequest) -> m.ListTablesR
     page = ns.call(attrs.evolve(request, include_declared=True))
 
     def with_data(name: str) -> bool:
-        described = ns.call(m.DescribeTableRequest(id=(*request.id, name), identity=request.identity))
+        described = ns.call(attrs.evolve(_same_call(request, m.DescribeTableRequest), id=(*request.id, name)))
         return datasets.has_data(ns, described)
 
     kept = [name for name, keep in zip(page.tables, side_by_side(with_data, page.tables), strict=True) if keep]

@@ -126,6 +126,8 @@ class LanceNsError(Exception):
         self.args = (self.message,)
         self.hint = self.hint and rewrite(self.hint)
         self.native = self.native and rewrite(self.native)
+        if hasattr(self, "__notes__"):
+            self.__notes__ = [rewrite(note) for note in self.__notes__]
         return self
 
     def to_wire(self) -> dict[str, Any]:
@@ -147,25 +149,40 @@ class LanceNsError(Exception):
         return {key: value for key, value in body.items() if value is not None}
 
     @staticmethod
-    def from_wire(body: Mapping[str, Any]) -> "LanceNsError":
+    def from_wire(body: Any) -> "LanceNsError":
         """The error that a body of the REST form describes. A code that is not in the contract becomes Internal."""
-        context = body.get("context") or {}
-        try:
-            kind = error_class(body["code"])
-        except (KeyError, ValueError, TypeError):
-            kind = Internal
-        instance = body.get("instance")
-        retryable, retry_after = context.get("retryable"), context.get("retry_after")
-        return kind(
-            body.get("error") or "the server sent an error without a message",
-            hint=body.get("detail"),
-            operation=context.get("operation"),
-            identifier=tuple(level for level in instance.split("$") if level) if isinstance(instance, str) else None,
-            backend=context.get("backend"),
-            retryable=None if retryable is None else retryable == "true",
-            retry_after=None if retry_after is None else float(retry_after),
-            native=context.get("native"),
+        body = body if isinstance(body, Mapping) else {}
+        found = body.get("context")
+        context = found if isinstance(found, Mapping) else {}
+        code, text, instance, retryable = (
+            body.get("code"),
+            body.get("error"),
+            body.get("instance"),
+            context.get("retryable"),
         )
+        kind = _CLASSES.get(code, Internal) if isinstance(code, int) else Internal
+        return kind(
+            text if isinstance(text, str) and text else f"the server sent an error without a message: {text!r}",
+            hint=_text_of(body, "detail"),
+            operation=_text_of(context, "operation"),
+            identifier=tuple(level for level in instance.split("$") if level) if isinstance(instance, str) else None,
+            backend=_text_of(context, "backend"),
+            retryable=None if retryable is None else retryable == "true",
+            retry_after=_seconds(context.get("retry_after")),
+            native=_text_of(context, "native"),
+        )
+
+
+def _text_of(body: Mapping[str, Any], key: str) -> str | None:
+    value = body.get(key)
+    return value if isinstance(value, str) else None
+
+
+def _seconds(text: Any) -> float | None:
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return None
 
 
 def _restore(kind: type[LanceNsError], message: str, fields: dict[str, Any]) -> LanceNsError:
@@ -319,7 +336,7 @@ class TableBranchAlreadyExists(LanceNsError):
     code = ErrorCode.TABLE_BRANCH_ALREADY_EXISTS
 
 
-_CLASSES: dict[ErrorCode, type[LanceNsError]] = {kind.code: kind for kind in LanceNsError.__subclasses__()}
+_CLASSES: dict[int, type[LanceNsError]] = {kind.code: kind for kind in LanceNsError.__subclasses__()}
 
 
 def error_class(code: int) -> type[LanceNsError]:

@@ -26,24 +26,36 @@ def levels(value: Sequence[str] | None) -> Levels:
     """
     if value is None:
         return ()
-    if isinstance(value, str):
+    given: object = value
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence):
+        kind = "string" if isinstance(given, str) else type(given).__name__
         raise InvalidInput(
-            f"an identifier of a request is a sequence of levels, not the string {value!r}",
+            f"an identifier of a request is a sequence of levels, not the {kind} {_shown([given])[1:-1]}",
             hint="split it first, or use the keyword methods, which take delimited strings",
         )
     checked = tuple(value)
     for position, level in enumerate(checked, start=1):
+        if _is_plain(level):
+            continue
         fault = _fault_of(level)
         if fault:
             raise InvalidInput(f"level {position} of identifier {_shown(checked)} {fault}")
     return checked
 
 
-def parse(identifier: Identifier, delimiter: str = DELIMITER) -> Levels:
-    """The levels of an identifier as users write it: `"ml$docs"`, `["ml", "docs"]`; None, `""`, `"$"` for the root."""
+def split(identifier: Identifier, delimiter: str = DELIMITER) -> Sequence[str]:
+    """The levels, not yet checked, of an identifier as users write it.
+
+    That is `"ml$docs"` or `["ml", "docs"]`, and `""`, `"$"` or None for the root.
+    """
     if isinstance(identifier, str):
-        return levels(()) if identifier in ("", delimiter) else levels(identifier.split(delimiter))
-    return levels(identifier)
+        return () if identifier in ("", delimiter) else identifier.split(delimiter)
+    return () if identifier is None else identifier
+
+
+def parse(identifier: Identifier, delimiter: str = DELIMITER) -> Levels:
+    """The checked levels of an identifier as users write it."""
+    return levels(split(identifier, delimiter))
 
 
 def display(identifier: Sequence[str], delimiter: str = DELIMITER) -> str:
@@ -59,7 +71,8 @@ def default_location(base: str, identifier: Sequence[str]) -> str:
     Ordinary names stand as they are. Every other character is written as `~` and the hexadecimal of its UTF-8 bytes:
     unlike a percent sign, that means the same to every storage client. Different identifiers never share a location.
     """
-    return "/".join([base.rstrip("/"), *map(_segment, identifier)])
+    trimmed = base.rstrip("/")
+    return "/".join([f"{trimmed}//" if trimmed.endswith(":") else trimmed, *map(_segment, identifier)])
 
 
 def _segment(level: str) -> str:
@@ -76,6 +89,11 @@ def _segment(level: str) -> str:
     from hashlib import sha256
 
     return f"{plain[: _MAX_SEGMENT - 34]}~~{sha256(level.encode()).hexdigest()[:32]}"
+
+
+def _is_plain(level: object) -> bool:
+    """Whether a level is surely fine: the short way for nearly all of them."""
+    return isinstance(level, str) and level.isidentifier() and level.isascii() and len(level) <= MAX_LEVEL_LENGTH
 
 
 def _fault_of(level: object) -> str | None:

@@ -128,6 +128,23 @@ def _required_text(_: Any, attribute: Any, value: Any) -> None:
         raise InvalidInput(f"{attribute.name} is required and a string that is not empty, not {value!r}")
 
 
+def _maybe_flag(_: Any, attribute: Any, value: Any) -> None:
+    if value is not None and not isinstance(value, bool):
+        raise InvalidInput(f"{attribute.name} is true, false or None, not {value!r}")
+
+
+def _identity(_: Any, __: Any, value: Any) -> None:
+    if value is not None and not isinstance(value, Identity):
+        raise InvalidInput(f"identity is an Identity, not {type(value).__name__}")
+
+
+def _names(value: Sequence[str]) -> tuple[str, ...]:
+    given: Any = value
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+        raise InvalidInput("names are a sequence of strings")
+    return tuple(given)
+
+
 _limit = _at_least(1)
 _version = _at_least(0)
 
@@ -199,8 +216,8 @@ class Request(_Model, Generic[R]):
     operation: ClassVar[str]
     response: ClassVar[type[Response]]
 
-    identity: Identity | None = attrs.field(default=None, repr=False)
-    context: Mapping[str, str] | None = attrs.field(default=None, converter=_string_map)
+    identity: Identity | None = attrs.field(default=None, repr=False, validator=_identity)
+    context: Mapping[str, str] | None = attrs.field(default=None, repr=False, converter=_string_map)
     id: Levels = attrs.field(default=None, converter=levels)
 
 
@@ -345,7 +362,7 @@ class DeclareTableRequest(Request[DeclareTableResponse]):
     response = DeclareTableResponse
 
     location: str | None = attrs.field(default=None, validator=_text)
-    vend_credentials: bool | None = None
+    vend_credentials: bool | None = attrs.field(default=None, validator=_maybe_flag)
     properties: Mapping[str, str] | None = attrs.field(default=None, converter=_string_map)
     schema: Any = attrs.field(default=None, metadata={"extension": True})
 
@@ -393,7 +410,7 @@ class DescribeTableRequest(Request[DescribeTableResponse]):
     with_table_uri: bool = _flag(default=False)
     load_detailed_metadata: bool = _flag(default=False)
     check_declared: bool = _flag(default=False)
-    vend_credentials: bool | None = None
+    vend_credentials: bool | None = attrs.field(default=None, validator=_maybe_flag)
 
     def __attrs_post_init__(self) -> None:
         if self.tag is not None and (self.version is not None or self.branch is not None):
@@ -495,7 +512,7 @@ class DropTableRequest(Request[DropTableResponse]):
     operation = "drop_table"
     response = DropTableResponse
 
-    delete_data: bool = attrs.field(default=False, metadata={"extension": True})
+    delete_data: bool = attrs.field(default=False, validator=_maybe_flag, metadata={"extension": True})
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -517,7 +534,7 @@ class AlterTablePropertiesRequest(Request[AlterTablePropertiesResponse]):
     response = AlterTablePropertiesResponse
 
     updates: Mapping[str, str] | None = attrs.field(default=None, converter=_string_map)
-    removals: Sequence[str] = ()
+    removals: Sequence[str] = attrs.field(default=(), converter=_names)
 
 
 REQUESTS: dict[str, type[Request[Any]]] = {

@@ -10,10 +10,18 @@ import pluggy
 from lance_ns import config as configuration
 from lance_ns import derived, registry
 from lance_ns import models as m
-from lance_ns.capabilities import OPERATIONS, missing
-from lance_ns.errors import Internal, InvalidInput, LanceNsError, NamespaceNotFound, TableNotFound, Unsupported
+from lance_ns.capabilities import OPERATIONS, lacking
+from lance_ns.errors import (
+    Internal,
+    InvalidInput,
+    LanceNsError,
+    NamespaceNotFound,
+    TableNotFound,
+    TableVersionNotFound,
+    Unsupported,
+)
 from lance_ns.hookspecs import PROJECT, Backend, Operations
-from lance_ns.identifiers import DELIMITER, Identifier, Levels, display, parse
+from lance_ns.identifiers import DELIMITER, Identifier, Levels, display, levels, split
 from lance_ns.middleware import refuse_what_is_no_middleware
 
 if TYPE_CHECKING:
@@ -36,7 +44,7 @@ def _located(method: "Callable[Concatenate[Namespace, P], T]") -> "Callable[Conc
         try:
             return method(self, *args, **kwargs)
         except LanceNsError as error:
-            self._locate(error)
+            self.locate(error)
             raise
 
     return wrapper
@@ -115,36 +123,44 @@ class Namespace:
         What the backend did not declare is Unsupported before anything is sent. The keyword methods go through here,
         and add what can be built from the basic operations.
         """
-        operation = request.operation
-        if self._closed:
-            raise InvalidInput("the connection is closed", operation=operation, hint="connect again")
-        for capability, words in missing(request, self.capabilities):
+        self._refuse_when_closed()
+        lacks = lacking(request, self.capabilities)
+        if lacks is not None:
+            capability, words = lacks
             raise Unsupported(
-                f"{words} is not supported", operation=operation, identifier=request.id, native=capability
+                f"{words} is not supported", operation=request.operation, identifier=request.id, native=capability
             )
+        return self.send(request)
+
+    def send(self, request: "m.Request[R]") -> R:
+        """Hand a request that the backend can serve to its hook; `call` checks that first."""
+        self._refuse_when_closed()
+        operation = request.operation
         failure: LanceNsError
         try:
             response = getattr(self._manager.hook, operation)(request=request)
         except LanceNsError as error:
             error.within(backend=self.backend, operation=operation, identifier=request.id)
+            if request.identity is not None:
+                self._hide(error, _identity_redactor(request.identity))
             raise
         except Exception as error:  # noqa: BLE001  # what a backend did not foresee is an error of the taxonomy too
-            text = f"{type(error).__name__}: {error}"
-            failure = Internal(f"{operation} failed unexpectedly: {text}", native=type(error).__name__)
-            failure.__cause__ = error
+            failure = _unforeseen(error, f"{operation} failed unexpectedly")
         else:
             if isinstance(response, request.response):
                 return response  # type: ignore[return-value]  # a response is of the class that its request names
             failure = Internal(f"{operation} answered {type(response).__name__}, not {request.response.__name__}")
-        raise failure.within(backend=self.backend, operation=operation, identifier=request.id)
-
-    def _serve(self, request: "m.Request[R]") -> R:
-        """Like `call`, but what the backend lacks and the basic operations can build is built."""
-        return derived.serve(self, request)
+        failure.within(backend=self.backend, operation=operation, identifier=request.id)
+        if request.identity is not None:
+            self._hide(failure, _identity_redactor(request.identity))
+        raise failure
 
     def parse(self, identifier: Identifier) -> Levels:
-        """The levels of an identifier as this connection reads it."""
-        return parse(identifier, self._delimiter)
+        """The checked levels of an identifier as this connection reads it."""
+        return levels(self._split(identifier))
+
+    def _split(self, identifier: Identifier) -> Sequence[str]:
+        return split(identifier, self._delimiter)
 
     def show(self, identifier: Sequence[str]) -> str:
         """An identifier as people of this catalog read it."""
@@ -164,27 +180,24 @@ class Namespace:
 
         Mode `exist_ok` keeps an existing one, `overwrite` replaces the properties of an empty one.
         """
-        return self._serve(m.CreateNamespaceRequest(id=self.parse(id), mode=mode, properties=properties))
+        return derived.serve(self, m.CreateNamespaceRequest(id=self._split(id), mode=mode, properties=properties))
 
+    @_located
     def list_namespaces(self, id: Identifier = None) -> Iterator[str]:
         """The names of the child namespaces, relative to `id`, page after page."""
-        return _every(
-            lambda page_token: self.list_namespaces_page(id, page_token=page_token),
-            lambda page: page.namespaces,
-            self.backend,
-        )
+        return derived.every_name(self, m.ListNamespacesRequest(id=self._split(id)))
 
     @_located
     def list_namespaces_page(
         self, id: Identifier = None, *, limit: int | None = None, page_token: str | None = None
     ) -> m.ListNamespacesResponse:
         """One page of child namespaces; its `page_token` asks for the next, None is the end."""
-        return self._serve(m.ListNamespacesRequest(id=self.parse(id), limit=limit, page_token=page_token))
+        return derived.serve(self, m.ListNamespacesRequest(id=self._split(id), limit=limit, page_token=page_token))
 
     @_located
     def describe_namespace(self, id: Identifier = None) -> m.DescribeNamespaceResponse:
         """The properties of a namespace."""
-        return self._serve(m.DescribeNamespaceRequest(id=self.parse(id)))
+        return derived.serve(self, m.DescribeNamespaceRequest(id=self._split(id)))
 
     @_located
     def drop_namespace(
@@ -195,14 +208,14 @@ class Namespace:
         behavior: m.DropBehavior | str = m.DropBehavior.RESTRICT,
     ) -> m.DropNamespaceResponse:
         """Drop a namespace; `skip` accepts that it is missing, `cascade` drops what it holds. Table data stays."""
-        return self._serve(m.DropNamespaceRequest(id=self.parse(id), mode=mode, behavior=behavior))
+        return derived.serve(self, m.DropNamespaceRequest(id=self._split(id), mode=mode, behavior=behavior))
 
     @_located
     def namespace_exists(self, id: Identifier = None) -> bool:
         """Whether a namespace exists."""
-        request = m.NamespaceExistsRequest(id=self.parse(id))
+        request = m.NamespaceExistsRequest(id=self._split(id))
         try:
-            self._serve(request)
+            derived.serve(self, request)
         except (NamespaceNotFound, InvalidInput):  # at a depth the catalog does not have, there is none
             self._refuse_when_closed()
             return False
@@ -221,26 +234,24 @@ class Namespace:
         vend_credentials: bool | None = None,
     ) -> m.DeclareTableResponse:
         """Enter a table in the catalog without data. The answer says where to write it."""
-        return self._serve(
+        return derived.serve(
+            self,
             m.DeclareTableRequest(
-                id=self.parse(id),
+                id=self._split(id),
                 location=location,
                 properties=properties,
                 schema=schema,
                 vend_credentials=vend_credentials,
-            )
+            ),
         )
 
+    @_located
     def list_tables(self, id: Identifier = None, *, include_declared: bool = True) -> Iterator[str]:
         """The names of the Lance tables, relative to `id`, page after page.
 
         With `include_declared=False` the storage of every table is looked at, some side by side.
         """
-        return _every(
-            lambda page_token: self.list_tables_page(id, page_token=page_token, include_declared=include_declared),
-            lambda page: page.tables,
-            self.backend,
-        )
+        return derived.every_name(self, m.ListTablesRequest(id=self._split(id), include_declared=include_declared))
 
     @_located
     def list_tables_page(
@@ -252,15 +263,17 @@ class Namespace:
         include_declared: bool = True,
     ) -> m.ListTablesResponse:
         """One page of tables; its `page_token` asks for the next, None is the end. A page may be short."""
-        return self._serve(
+        return derived.serve(
+            self,
             m.ListTablesRequest(
-                id=self.parse(id), limit=limit, page_token=page_token, include_declared=include_declared
-            )
+                id=self._split(id), limit=limit, page_token=page_token, include_declared=include_declared
+            ),
         )
 
+    @_located
     def list_all_tables(self, id: Identifier = None, *, include_declared: bool = True) -> Iterator[Levels]:
         """The identifiers of all tables in a namespace and below it."""
-        return derived.walk(self, self.parse(id), include_declared=include_declared)
+        return derived.walk(self, m.ListTablesRequest(id=self._split(id), include_declared=include_declared))
 
     @_located
     def describe_table(
@@ -280,9 +293,10 @@ class Namespace:
         With `load_detailed_metadata` or `version` the table is opened for its version, schema and stats;
         `check_declared` tells whether it has data.
         """
-        return self._serve(
+        return derived.serve(
+            self,
             m.DescribeTableRequest(
-                id=self.parse(id),
+                id=self._split(id),
                 version=version,
                 tag=tag,
                 branch=branch,
@@ -290,16 +304,20 @@ class Namespace:
                 load_detailed_metadata=load_detailed_metadata,
                 check_declared=check_declared,
                 vend_credentials=vend_credentials,
-            )
+            ),
         )
 
     @_located
     def table_exists(self, id: Identifier, *, version: int | None = None) -> bool:
         """Whether a Lance table exists, at `version` if one is given."""
-        request = m.TableExistsRequest(id=self.parse(id), version=version)
+        request = m.TableExistsRequest(id=self._split(id), version=version)
         try:
-            self._serve(request)
-        except (TableNotFound, InvalidInput):  # neither a table of another format nor a wrong depth is a Lance table
+            derived.serve(self, request)
+        except (
+            TableNotFound,
+            TableVersionNotFound,
+            InvalidInput,
+        ):  # neither a table of another format nor a wrong depth is a Lance table
             self._refuse_when_closed()
             return False
         return True
@@ -314,8 +332,8 @@ class Namespace:
         properties: Mapping[str, str] | None = None,
     ) -> m.RegisterTableResponse:
         """Enter a table whose data is at `location`."""
-        return self._serve(
-            m.RegisterTableRequest(id=self.parse(id), location=location, mode=mode, properties=properties)
+        return derived.serve(
+            self, m.RegisterTableRequest(id=self._split(id), location=location, mode=mode, properties=properties)
         )
 
     @_located
@@ -323,12 +341,13 @@ class Namespace:
         self, id: Identifier, new_table_name: str, *, new_namespace_id: Identifier = None
     ) -> m.RenameTableResponse:
         """Give a table another name, in another namespace if one is given. Its data stays where it is."""
-        return self._serve(
+        return derived.serve(
+            self,
             m.RenameTableRequest(
-                id=self.parse(id),
+                id=self._split(id),
                 new_table_name=new_table_name,
                 new_namespace_id=None if new_namespace_id is None else self.parse(new_namespace_id),
-            )
+            ),
         )
 
     @_located
@@ -336,17 +355,19 @@ class Namespace:
         self, id: Identifier, updates: Mapping[str, str] | None = None, *, removals: Sequence[str] = ()
     ) -> m.AlterTablePropertiesResponse:
         """Set and remove properties of a table in one step."""
-        return self._serve(m.AlterTablePropertiesRequest(id=self.parse(id), updates=updates, removals=removals))
+        return derived.serve(
+            self, m.AlterTablePropertiesRequest(id=self._split(id), updates=updates, removals=removals)
+        )
 
     @_located
     def deregister_table(self, id: Identifier) -> m.DeregisterTableResponse:
         """Take a table out of the catalog. Its data stays; the answer says where."""
-        return self._serve(m.DeregisterTableRequest(id=self.parse(id)))
+        return derived.serve(self, m.DeregisterTableRequest(id=self._split(id)))
 
     @_located
     def drop_table(self, id: Identifier, *, delete_data: bool = False) -> m.DropTableResponse:
         """Take a table out of the catalog, and with `delete_data=True` delete its data if it is a Lance dataset."""
-        return self._serve(m.DropTableRequest(id=self.parse(id), delete_data=delete_data))
+        return derived.serve(self, m.DropTableRequest(id=self._split(id), delete_data=delete_data))
 
     # --- data, through pylance ------------------------------------------------------------------------------------
 
@@ -418,26 +439,41 @@ class Namespace:
         if self._closed:
             raise InvalidInput("the connection is closed", hint="connect again")
 
-    def _locate(self, error: LanceNsError) -> None:
-        error.within(backend=self.backend, operation=None, identifier=None).rewritten(self._redact)
-        if _shows_a_secret(error, self._redact):
+    def locate(self, error: LanceNsError) -> None:
+        """Make an error name this backend, and show none of this connection's secrets."""
+        error.within(backend=self.backend, operation=None, identifier=None)
+        self._hide(error, self._redact)
+
+    @staticmethod
+    def _hide(error: LanceNsError, redact: Callable[[str], str]) -> None:
+        """Take secrets out of an error, and let go of its causes if one of them would show one when it is printed."""
+        error.rewritten(redact)
+        if any(redact(text) != text for text in _texts_behind(error)):
             error.__cause__ = error.__context__ = None
 
     def _made(self) -> Operations:
-        factory = registry.imported(self._backend.factory)
+        failure: LanceNsError
         try:
-            implementation: Operations = factory(self._config)
+            implementation: Operations = registry.part(self._backend, self._backend.factory)(self._config)
         except LanceNsError as error:
-            self._locate(error)
+            self.locate(error)
             raise
-        return implementation
+        except Exception as error:  # noqa: BLE001  # a factory is foreign code
+            failure = _unforeseen(error, "connecting failed unexpectedly")
+        else:
+            return implementation
+        self.locate(failure)
+        raise failure
 
 
 def _relay(backend: Backend, implementation: Operations, plugins: Iterable[object]) -> pluggy.PluginManager:
     """The plugin manager of one connection: the backend, and the middleware around it."""
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(Operations)
-    manager.register(implementation, name=backend.name)
+    try:
+        manager.register(implementation, name=backend.name)
+    except pluggy.PluginValidationError as error:
+        raise Internal(f"a hook of the backend is wrong: {error}", backend=backend.name) from None
     implemented = {caller.name for caller in manager.get_hookcallers(implementation) or ()}
     declared = backend.capabilities & OPERATIONS
     if implemented != declared:
@@ -450,39 +486,43 @@ def _relay(backend: Backend, implementation: Operations, plugins: Iterable[objec
     for plugin in plugins:
         middleware = registry.named_object(registry.MIDDLEWARE, plugin) if isinstance(plugin, str) else plugin
         refuse_what_is_no_middleware(manager, middleware)
-        manager.register(middleware)
-    try:
-        manager.check_pending()
-    except pluggy.PluginValidationError as error:
-        raise InvalidInput(
-            f"unknown hook: {error}", backend=backend.name, hint="hooks are named as operations are"
-        ) from None
+        if manager.is_registered(middleware):
+            raise InvalidInput(f"the middleware {plugin!r} is given twice", backend=backend.name)
+        try:
+            manager.register(middleware)
+            manager.check_pending()
+        except pluggy.PluginValidationError as error:
+            raise InvalidInput(
+                f"a hook of the middleware is wrong: {error}",
+                backend=backend.name,
+                hint="hooks are named as operations are, take `request`, and yield once",
+            ) from None
     return manager
 
 
-def _every(page_after: Callable[[str | None], T], names: Callable[[T], Sequence[str]], backend: str) -> Iterator[str]:
-    token: str | None = None
-    while True:
-        page = page_after(token)
-        yield from names(page)
-        following: str | None = page.page_token  # type: ignore[attr-defined]
-        if following is None:
-            return
-        if following == token:
-            raise Internal("the listing does not advance: a page names itself as the next one", backend=backend)
-        token = following
+def _unforeseen(error: Exception, what: str) -> Internal:
+    failure = Internal(f"{what}: {type(error).__name__}: {error}", native=type(error).__name__)
+    failure.__cause__ = error
+    for note in getattr(error, "__notes__", ()):
+        failure.add_note(note)
+    return failure
 
 
-def _shows_a_secret(error: BaseException, redact: Callable[[str], str]) -> bool:
-    """Whether what an error was caused by would show a secret when it is printed."""
-    seen, cause = {id(error)}, error.__cause__ or error.__context__
-    while cause is not None and id(cause) not in seen:
+def _texts_behind(error: BaseException) -> Iterator[str]:
+    """All that is printed of what an error was caused by."""
+    seen, pending = {id(error)}, [error.__cause__, error.__context__]
+    while pending:
+        cause = pending.pop()
+        if cause is None or id(cause) in seen:
+            continue
         seen.add(id(cause))
-        text = str(cause)
-        if redact(text) != text:
-            return True
-        cause = cause.__cause__ or cause.__context__
-    return False
+        yield str(cause)
+        yield from getattr(cause, "__notes__", ())
+        pending += [cause.__cause__, cause.__context__, *getattr(cause, "exceptions", ())]
+
+
+def _identity_redactor(identity: m.Identity) -> configuration.Redactor:
+    return configuration.Redactor([secret for secret in (identity.api_key, identity.auth_token) if secret])
 
 
 def _revealed(value: Any) -> str:

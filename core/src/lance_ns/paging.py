@@ -61,6 +61,8 @@ def position(backend: str, request: Listing) -> Position:
         if check != _checksum(body) or base64.urlsafe_b64encode(raw).decode().rstrip("=") != text:
             raise ValueError
         version, maker, listing, native, last = json.loads(body)
+        if not all(part is None or isinstance(part, str) for part in (native, last)):
+            raise ValueError
     except (binascii.Error, ValueError, TypeError, UnicodeEncodeError):
         raise _refused("is not one of ours, or was altered") from None
     if version != _VERSION:

@@ -20,7 +20,7 @@ from typing import Any
 
 import attrs
 
-from lance_ns.config import Properties
+from lance_ns.config import Hidden, Properties
 from lance_ns.errors import InvalidInput
 
 CONFIG_VARIABLE = "LANCE_NS_CONFIG"
@@ -44,22 +44,31 @@ def load(name: str | None = None) -> Profile | None:
     Raises:
         InvalidInput: there is no such profile, the file is wrong, or a variable it refers to is not set.
     """
+    if name == "":
+        raise InvalidInput("the profile's name is empty")
     name = name or os.environ.get(PROFILE_VARIABLE)
     if not name:
         return None
     path = config_file()
+    place = f"profile {name!r} in {path}" if path else f"profile {name!r}"
     sections = _sections(path)
-    written = {key: _resolved(value, name, key) for key, value in sections.get(name, {}).items()}
-    values = {**written, **_from_environment(name)}  # a variable's value is taken as it is
+    unset: list[tuple[str, str]] = []
+    values = Hidden({key: _resolved(value, key, unset) for key, value in sections.get(name, Hidden()).items()})
+    values.update(_from_environment(name))  # a variable's value is taken as it is
+    for key, variable in unset:
+        if key in _from_environment(name):
+            continue
+        raise InvalidInput(
+            f"profile {name!r}: {key} refers to ${{{variable}}}, which is not set", hint=f"set it, or edit {path}"
+        )
     if name not in sections and not values:
         raise InvalidInput(
             f"unknown profile {name!r} in {path or 'any configuration file'}",
             hint=f"known: {', '.join(known()) or 'none'}",
         )
-    backend = values.pop("backend", None)
-    if not isinstance(backend, str):
-        raise InvalidInput(f"profile {name!r} names no backend", hint='add backend = "…" to it')
-    return Profile(name, backend, Properties(values))
+    if not isinstance(values.get("backend"), str):
+        raise InvalidInput(f"{place} names no backend", hint='add backend = "…" to it')
+    return Profile(name, values.pop("backend"), Properties(values))
 
 
 def known() -> list[str]:
@@ -84,20 +93,21 @@ def config_file() -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
-def _sections(path: Path | None) -> dict[str, dict[str, Any]]:
+def _sections(path: Path | None) -> Hidden:
     if path is None:
-        return {}
+        return Hidden()
     import tomllib
 
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = Hidden(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InvalidInput(f"{path} cannot be read: {error}") from None
     sections = content.get("profiles", {})
-    unknown = set(content) - {"profiles"}
-    if unknown or not isinstance(sections, dict) or not all(isinstance(section, dict) for section in sections.values()):
+    parts = [sections, *sections.values()] if isinstance(sections, dict) else [None]
+    if set(content) - {"profiles"} or not all(isinstance(part, dict) for part in parts):
+        del sections, parts
         raise InvalidInput(f"{path} is no configuration", hint="it consists of sections [profiles.NAME]")
-    return {name: dict(_flat(section)) for name, section in sections.items()}
+    return Hidden({name: Hidden(_flat(section)) for name, section in sections.items()})
 
 
 def _flat(section: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -118,7 +128,10 @@ def _from_environment(name: str) -> dict[str, str]:
     }
 
 
-def _resolved(value: Any, profile: str, key: str) -> Any:
+def _resolved(value: Any, key: str, unset: list[tuple[str, str]]) -> Any:
+    """A value with its references replaced. A variable that is not set is noted, for a value may be a secret."""
+    if isinstance(value, list):
+        return [_resolved(each, key, unset) for each in value]
     if not isinstance(value, str):
         return value
 
@@ -126,7 +139,7 @@ def _resolved(value: Any, profile: str, key: str) -> Any:
         if match[1]:
             return match[1]
         if match[2] not in os.environ:
-            raise InvalidInput(f"profile {profile!r}: {key} refers to ${{{match[2]}}}, which is not set")
-        return os.environ[match[2]]
+            unset.append((key, match[2]))
+        return os.environ.get(match[2], "")
 
     return _REFERENCE.sub(replacement, value)

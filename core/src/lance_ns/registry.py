@@ -1,6 +1,6 @@
 """Finding backends: by entry-point name, one at a time, so that a broken plugin disturbs nobody else."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -41,6 +41,8 @@ def find(name: str) -> Backend:
         Internal: its plugin cannot be imported, or is not what a plugin must be.
         Unsupported: its plugin was written for another version of the hooks.
     """
+    if not isinstance(name, str):
+        raise InvalidInput(f"a backend is named by a string, not by {type(name).__name__}")
     if name not in _loaded:
         _loaded[name] = _load(_entry_point(name))
     return _loaded[name]
@@ -88,6 +90,22 @@ def named_object(group: str, name: str) -> Any:
 def names(group: str) -> list[str]:
     """The names of all entry points of a group; nothing is imported."""
     return sorted({entry.name for entry in _entry_points(group)})
+
+
+def part(backend: Backend, reference: Any) -> Any:
+    """A part of a backend: a `"module:attribute"` reference resolved, anything else as it is.
+
+    Raises:
+        Internal: it cannot be imported.
+    """
+    try:
+        return imported(reference)
+    except Exception as error:
+        raise Internal(
+            f"{reference} cannot be imported: {type(error).__name__}: {error}",
+            backend=backend.name,
+            hint="repair or upgrade its distribution",
+        ) from error
 
 
 def imported(reference: Any) -> Any:
@@ -140,7 +158,12 @@ def _contested(name: str, entries: list["EntryPoint"]) -> InvalidInput:
 
 
 def _owns(entry: "EntryPoint") -> bool:
-    return _distribution(entry) == f"lance-ns-{entry.name}"
+    return _normal(_distribution(entry)) == _normal(f"lance-ns-{entry.name}")
+
+
+def _normal(name: str) -> str:
+    """Distributions are the same however their names are spelt."""
+    return name.replace("_", "-").replace(".", "-").lower()
 
 
 def _distribution(entry: "EntryPoint") -> str:
@@ -148,11 +171,7 @@ def _distribution(entry: "EntryPoint") -> str:
 
 
 def _load(entry: "EntryPoint") -> Backend:
-    plugin = _import(entry)
-    manager = pluggy.PluginManager(PROJECT)
-    manager.add_hookspecs(Registration)
-    manager.register(plugin)
-    backend = _checked(manager.hook.lance_ns_backend, entry)
+    backend = _registered(_import(entry), entry)
     if backend.hookspec != HOOKSPEC_VERSION:
         newer = backend.hookspec > HOOKSPEC_VERSION
         raise Unsupported(
@@ -166,13 +185,16 @@ def _load(entry: "EntryPoint") -> Backend:
 def _import(entry: "EntryPoint") -> Any:
     try:
         return entry.load()
-    except Exception as error:  # whatever a foreign module raises on import is its problem, not that of the others
+    except (Exception, SystemExit) as error:  # whatever a foreign module does on import is its problem alone
         raise _broken(entry, f"cannot be imported: {type(error).__name__}: {error}") from error
 
 
-def _checked(register: Callable[[], Any], entry: "EntryPoint") -> Backend:
+def _registered(plugin: Any, entry: "EntryPoint") -> Backend:
+    manager = pluggy.PluginManager(PROJECT)
+    manager.add_hookspecs(Registration)
     try:
-        backend = register()
+        manager.register(plugin)
+        backend = manager.hook.lance_ns_backend()
     except Exception as error:
         raise _broken(entry, f"fails to register: {type(error).__name__}: {error}") from error
     if not isinstance(backend, Backend):
@@ -180,6 +202,8 @@ def _checked(register: Callable[[], Any], entry: "EntryPoint") -> Backend:
             entry,
             f"registers {type(backend).__name__}, not a Backend: does it have `@hookimpl def lance_ns_backend()`?",
         )
+    if not isinstance(backend.hookspec, int):
+        raise _broken(entry, f"states {backend.hookspec!r} as its hookspec, which is a number")
     if backend.name != entry.name:
         raise _broken(entry, f"registers the name {backend.name!r} under the entry point {entry.name!r}")
     return backend

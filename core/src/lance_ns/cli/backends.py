@@ -38,7 +38,8 @@ def config(backend: str, as_json: bool) -> None:
     """Show the properties of BACKEND."""
     from lance_ns import config as configuration
 
-    infos = configuration.describe(registry.imported(registry.find(backend).config))
+    found = registry.find(backend)
+    infos = configuration.describe(registry.part(found, found.config))
     if as_json:
         import attrs
 

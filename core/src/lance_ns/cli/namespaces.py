@@ -13,7 +13,7 @@ from lance_ns.cli.output import clean, count, show_json, size
 from lance_ns.derived import contents
 from lance_ns.errors import LanceNsError
 from lance_ns.identifiers import Levels
-from lance_ns.models import CreateMode, DropBehavior
+from lance_ns.models import CreateMode, DropBehavior, ListTablesRequest
 from lance_ns.namespace import Namespace
 from lance_ns.paging import side_by_side
 
@@ -25,7 +25,7 @@ from lance_ns.paging import side_by_side
 @connected
 def ls(ns: Namespace, namespace: str, with_data: bool, as_json: bool) -> None:
     """List the child namespaces and Lance tables of NAMESPACE."""
-    children, named = contents(ns, ns.parse(namespace), include_declared=not with_data)
+    children, named = contents(ns, ListTablesRequest(id=ns.parse(namespace), include_declared=not with_data))
     if as_json:
         show_json({"namespaces": children, "tables": list(named)})
         return
@@ -107,7 +107,7 @@ class Branch:
 
 
 def _branch(ns: Namespace, id: Levels) -> Branch:
-    children, tables = contents(ns, id)
+    children, tables = contents(ns, ListTablesRequest(id=id))
     return Branch(id, [_branch(ns, (*id, child)) for child in children], [Table((*id, name)) for name in tables])
 
 

@@ -128,7 +128,7 @@ def deletion(ns: "Namespace", described: m.DescribeTableResponse) -> Callable[[]
     return delete
 
 
-def storage_options(own: Mapping[str, str], answered: Mapping[str, str] | None) -> dict[str, str]:
+def storage_options(own: Mapping[str, str], answered: Mapping[str, str] | None) -> StorageOptions:
     """The options to open a table with: those that the catalog answered, under the connection's own.
 
     A table's properties are written by whoever may edit the table. Where the connection's own options hold
@@ -136,11 +136,13 @@ def storage_options(own: Mapping[str, str], answered: Mapping[str, str] | None) 
     """
     answered = answered or {}
     if holds_credentials(own):
-        answered = {
-            key: value
-            for key, value in answered.items()
-            if key in own or not any(word in key.lower() for word in _REDIRECTING)
-        }
+        answered = StorageOptions(
+            {
+                key: value
+                for key, value in answered.items()
+                if key in own or not any(word in key.lower() for word in _REDIRECTING)
+            }
+        )
     return StorageOptions({**answered, **own})
 
 

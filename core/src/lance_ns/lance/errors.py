@@ -56,7 +56,9 @@ def pylance_errors(doing: str) -> Iterator[None]:
         yield
     except LanceNsError:
         raise
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # pylance raises builtins and its own, told apart by their texts
         if isinstance(error.__cause__, LanceNsError):
             raise error.__cause__ from None
-        raise translated(error, doing) from error
+        # Without the frames inside of pylance, whose variables hold storage options.
+        error.__cause__ = error.__context__ = None
+        raise translated(error, doing) from error.with_traceback(None)

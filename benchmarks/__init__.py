@@ -1,0 +1,1 @@
+"""Ratios to the bare libraries, measured in one run: `make bench`."""
