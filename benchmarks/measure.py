@@ -21,13 +21,16 @@ class Figure(NamedTuple):
 
 
 def ratios(candidates: Mapping[str, Callable[[], float]], base: str, rounds: int) -> dict[str, tuple[float, float]]:
-    """Each candidate's median cost over the base's, and the spread of its middle half; all of them take turns."""
-    costs: dict[str, list[float]] = {name: [] for name in candidates}
+    """Each candidate's cost over the base's: the median of all rounds, and the spread of the middle half.
+
+    The candidates take turns, and each is compared with the base of its own round: what slows the machine slows both.
+    """
+    found: dict[str, list[float]] = {name: [] for name in candidates}
     for _ in range(rounds):
-        for name, cost in candidates.items():
-            costs[name].append(cost())
-    floor = statistics.median(costs[base])
-    return {name: (statistics.median(taken) / floor, _spread(taken)) for name, taken in costs.items()}
+        costs = {name: cost() for name, cost in candidates.items()}
+        for name, cost in costs.items():
+            found[name].append(cost / costs[base])
+    return {name: (statistics.median(each), _spread(each)) for name, each in found.items()}
 
 
 def cpu_of_process(code: str) -> float:

@@ -239,7 +239,7 @@ def run_python() -> Callable[..., str]:
             [sys.executable, "-c", script, *arguments],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=60,
             cwd=CORE,
             env=environment,
         )

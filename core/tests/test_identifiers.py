@@ -230,11 +230,11 @@ def test_different_identifiers_never_share_a_location(several):
         assert default_location("/lake", one) != default_location("/lake", other)
 
 
-@given(st.text("ab", min_size=201, max_size=255), st.text("ab", min_size=201, max_size=255))
-def test_long_names_that_differ_anywhere_have_different_locations(one, other):
-    assume(one != other)
+@pytest.mark.parametrize("char", ["x", "é", "漢"])
+def test_long_names_that_differ_in_their_ends_alone_have_different_locations(char):
+    names = [f"{char * 240}{number}" for number in range(3000)]
 
-    assert default_location("/lake", [one]) != default_location("/lake", [other])
+    assert len({default_location("/lake", [name]) for name in names}) == len(names)
 
 
 def test_a_short_name_cannot_be_made_to_meet_a_long_one():

@@ -210,7 +210,7 @@ def test_an_identity_that_the_backend_cannot_honour_is_unsupported(memory, opera
 
 
 @each_operation
-def test_an_identity_is_not_lost_where_an_operation_is_built_from_others(memory, operation):
+def test_identity_and_context_are_not_lost_where_an_operation_is_built_from_others(memory, operation):
     """Neither with a backend that cannot honour it, nor with one that can."""
     ns = filled(memory.connect())
     memory.requests(ns).clear()
@@ -221,8 +221,8 @@ def test_an_identity_is_not_lost_where_an_operation_is_built_from_others(memory,
     ns = filled(memory.connect(capabilities=BASIC | {"identity"}))
     memory.requests(ns).clear()
     with suppress(LanceNsError):
-        derived.serve(ns, request_of(operation, id=["a"], identity=IDENTITY))
-    assert all(each.identity == IDENTITY for each in memory.requests(ns))
+        derived.serve(ns, request_of(operation, id=["a"], identity=IDENTITY, context={"trace": "1"}))
+    assert all((each.identity, each.context) == (IDENTITY, {"trace": "1"}) for each in memory.requests(ns))
 
 
 def test_a_connection_may_have_less_than_its_backend_declares(memory):

@@ -19,27 +19,41 @@ def test_a_value_is_made_when_it_is_first_asked_for_and_once():
     assert made == [1]
 
 
+class WatchedLock:
+    """A lock that tells how many threads came to it."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self.came = threading.Semaphore(0)
+
+    def __enter__(self):
+        self.came.release()
+        self._lock.acquire()
+
+    def __exit__(self, *_):
+        self._lock.release()
+
+
 def test_sixteen_threads_that_ask_at_once_get_one_value():
-    barrier, made, got = threading.Barrier(16), [], []
+    """The first making ends only when all sixteen have found nothing and stand at the lock."""
+    made, got = [], []
 
     def make():
-        made.append(threading.current_thread())
-        return object()
+        made.append(object())
+        if len(made) == 1:
+            assert all(value._lock.came.acquire(timeout=60) for _ in range(16))
+        return made[-1]
 
     value = PerProcess(make)
-
-    def ask():
-        barrier.wait(60)
-        got.append(value())
-
-    threads = [threading.Thread(target=ask) for _ in range(16)]
+    value._lock = WatchedLock()
+    threads = [threading.Thread(target=lambda: got.append(value())) for _ in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
 
     assert len(made) == 1
-    assert got == [value()] * 16
+    assert got == made * 16
 
 
 def test_after_a_making_that_failed_the_next_call_tries_again():

@@ -367,6 +367,39 @@ def test_a_failure_of_pylance_shows_no_secret(lake, watch, use):
     unseen(watch.trace(caught.value))
 
 
+OPTIONS = {"storage_options": {"aws_secret_access_key": f"{CANARY}-of-this-call"}}
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        pytest.param(lambda ns: ns.dataset("declared", **OPTIONS), id="dataset"),
+        pytest.param(lambda ns: ns.write("new", object(), **OPTIONS), id="create"),
+        pytest.param(lambda ns: ns.create_table("new", object(), **OPTIONS), id="create_table"),
+        pytest.param(lambda ns: ns.write("declared", object(), mode="append", **OPTIONS), id="first version"),
+        pytest.param(lambda ns: ns.write("written", [{"y": "text"}], mode="append", **OPTIONS), id="append"),
+        pytest.param(lambda ns: ns.write("written", object(), mode="overwrite", **OPTIONS), id="overwrite"),
+    ],
+)
+def test_the_storage_options_of_a_single_call_are_not_shown_by_its_error(lake, watch, use):
+    with pytest.raises(LanceNsError) as caught:
+        use(lake)
+
+    unseen(watch.shown(caught.value))
+    unseen(watch.trace(caught.value))
+
+
+def test_the_storage_options_of_a_single_call_are_taken(lake):
+    import pyarrow as pa
+
+    data = pa.table({"x": [1]})
+
+    assert lake.write("new", data, **OPTIONS).count_rows() == 1
+    assert lake.write("new", data, mode="append", **OPTIONS).count_rows() == 2
+    assert lake.write("declared", data, mode="overwrite", **OPTIONS).count_rows() == 1
+    assert lake.dataset("new", **OPTIONS).count_rows() == 2
+
+
 # --- through the bridge --------------------------------------------------------------------------------------------
 
 

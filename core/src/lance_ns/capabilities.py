@@ -5,7 +5,9 @@ SDK. An operation is named as its hook is; a finer point as `operation.point`. W
 before anything is sent.
 """
 
+from collections.abc import Callable
 from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -83,15 +85,21 @@ def lacking(request: "Request[Any]", capabilities: frozenset[str]) -> tuple[str,
     operation = request.operation
     if operation not in capabilities:
         return operation, operation
-    for name, field, idle, words in _undeclared(operation, capabilities):
-        if getattr(request, field) not in idle:
+    needs, idle, points = _undeclared(operation, capabilities)
+    if needs(request) == idle:  # the usual request asks for nothing special
+        return None
+    for name, field, allowed, words in points:
+        if getattr(request, field) not in allowed:
             return name, words
     return None
 
 
 @cache
-def _undeclared(operation: str, capabilities: frozenset[str]) -> tuple[tuple[str, str, tuple[Any, ...], str], ...]:
-    """The finer points of an operation that a backend does not declare."""
-    points = {f"{operation}.{point}": about for point, about in POINTS.get(operation, {}).items()}
-    points[IDENTITY] = ("identity", (None,), "an identity for a single call")
-    return tuple((name, *about) for name, about in points.items() if name not in capabilities)
+def _undeclared(operation: str, capabilities: frozenset[str]) -> tuple[Callable[[Any], Any], Any, tuple[Any, ...]]:
+    """What reads the fields that need undeclared points, their values in a plain request, and the points."""
+    about = {f"{operation}.{point}": each for point, each in POINTS.get(operation, {}).items()}
+    about[IDENTITY] = ("identity", (None,), "an identity for a single call")
+    points = tuple((name, *each) for name, each in about.items() if name not in capabilities)
+    fields = [field for _, field, _, _ in points]
+    idle = tuple(allowed[0] for _, _, allowed, _ in points)
+    return (attrgetter("operation", *fields), (operation, *idle), points) if fields else (lambda _: (), (), ())

@@ -33,13 +33,22 @@ def serve(ns: "Namespace", request: "m.Request[R]") -> R:
 def every_name(ns: "Namespace", request: Listing) -> Iterator[str]:
     """All names of a listing, page after page."""
     while True:
-        page: Any = serve(ns, request)  # type: ignore[misc]  # one of the two responses
+        page = _page(ns, request)
         yield from page.namespaces if isinstance(page, m.ListNamespacesResponse) else page.tables
         if page.page_token is None:
             return
         if page.page_token == request.page_token:
             raise Internal("the listing does not advance: a page names itself as the next one", backend=ns.backend)
         request = attrs.evolve(request, page_token=page.page_token)
+
+
+def _page(ns: "Namespace", request: Listing) -> Any:
+    try:
+        return serve(ns, request)  # type: ignore[misc]  # one of the two responses
+    except InvalidInput as error:
+        if request.page_token is None:
+            raise
+        raise Internal(f"the catalog refused the token of its own page: {error.message}", backend=ns.backend) from error
 
 
 def walk(ns: "Namespace", request: m.ListTablesRequest) -> Iterator[Levels]:
@@ -65,7 +74,7 @@ def contents(ns: "Namespace", request: m.ListTablesRequest) -> tuple[list[str], 
 
 
 def _tables(names: Iterator[str], refusal: InvalidInput | None) -> Iterator[str]:
-    """The names, or none if the very first page says that there are no tables at this depth."""
+    """The names, or none if the first page says that there are no tables at this depth."""
     try:
         first = next(names, None)
     except InvalidInput:

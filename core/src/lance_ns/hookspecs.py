@@ -228,7 +228,7 @@ def _known(_: Any, __: Any, capabilities: frozenset[str]) -> None:
         raise ValueError(f"unknown capabilities: {', '.join(sorted(unknown))}")
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False)
 class Backend:
     """What a plugin registers: a name, and where its parts are.
 

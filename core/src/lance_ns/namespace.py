@@ -45,6 +45,7 @@ def _located(method: "Callable[Concatenate[Namespace, P], T]") -> "Callable[Conc
             return method(self, *args, **kwargs)
         except LanceNsError as error:
             self.locate(error)
+            del args, kwargs  # a traceback shows the locals of its frames, and storage options may be among them
             raise
 
     return wrapper
@@ -94,9 +95,20 @@ class Namespace:
 
     def close(self) -> None:
         """Release what the backend holds. Calls after this are InvalidInput; closing twice is fine."""
-        if not self._closed:
-            self._closed = True
+        if self._closed:
+            return
+        self._closed = True
+        failure: LanceNsError
+        try:
             getattr(self._implementation, "close", lambda: None)()
+        except LanceNsError as error:
+            failure = error
+        except Exception as error:  # noqa: BLE001  # a backend is foreign code
+            failure = _unforeseen(error, "closing failed unexpectedly")
+        else:
+            return
+        self.locate(failure)
+        raise failure
 
     def __enter__(self) -> Self:
         return self
@@ -116,25 +128,27 @@ class Namespace:
 
     # --- the one way to the backend -------------------------------------------------------------------------------
 
-    @_located
     def call(self, request: "m.Request[R]") -> R:
         """Send one request to the backend's hook and check its answer.
 
-        What the backend did not declare is Unsupported before anything is sent. The keyword methods go through here,
-        and add what can be built from the basic operations.
+        What the backend did not declare is Unsupported before anything is sent. The keyword methods add what can be
+        built from the basic operations.
         """
-        self._refuse_when_closed()
-        lacks = lacking(request, self.capabilities)
-        if lacks is not None:
-            capability, words = lacks
+        try:
+            lacks = None if self._closed else lacking(request, self.capabilities)
+            if lacks is None:
+                return self.send(request)
             raise Unsupported(
-                f"{words} is not supported", operation=request.operation, identifier=request.id, native=capability
+                f"{lacks[1]} is not supported", operation=request.operation, identifier=request.id, native=lacks[0]
             )
-        return self.send(request)
+        except LanceNsError as error:
+            self.locate(error)
+            raise
 
     def send(self, request: "m.Request[R]") -> R:
         """Hand a request that the backend can serve to its hook; `call` checks that first."""
-        self._refuse_when_closed()
+        if self._closed:
+            raise _closed(request.operation)
         operation = request.operation
         failure: LanceNsError
         try:
@@ -217,7 +231,8 @@ class Namespace:
         try:
             derived.serve(self, request)
         except (NamespaceNotFound, InvalidInput):  # at a depth the catalog does not have, there is none
-            self._refuse_when_closed()
+            if self._closed:
+                raise
             return False
         return True
 
@@ -318,7 +333,8 @@ class Namespace:
             TableVersionNotFound,
             InvalidInput,
         ):  # neither a table of another format nor a wrong depth is a Lance table
-            self._refuse_when_closed()
+            if self._closed:
+                raise
             return False
         return True
 
@@ -376,6 +392,7 @@ class Namespace:
         """Open a table, at a version number or tag if one is given; `options` go to `lance.dataset`."""
         from lance_ns.lance import datasets
 
+        options = configuration.Hidden(options)
         return datasets.open_table(self, self.parse(id), version, options)
 
     @_located
@@ -403,6 +420,7 @@ class Namespace:
         """
         from lance_ns.lance import datasets
 
+        options = configuration.Hidden(options)
         return datasets.write_table(self, self.parse(id), data, mode, location, properties, options)
 
     def create_table(
@@ -416,6 +434,7 @@ class Namespace:
         **options: Any,
     ) -> "lance.LanceDataset":
         """Create a table with data: `write` in mode `create`."""
+        options = configuration.Hidden(options)
         return self.write(id, data, mode="create", location=location, properties=properties, **options)
 
     def as_lance(self, *, drop_deletes_data: bool = False) -> "lance_namespace.LanceNamespace":
@@ -434,10 +453,6 @@ class Namespace:
         """The connection's own storage options, without their prefix."""
         options: Mapping[str, str] = self._config.storage
         return options
-
-    def _refuse_when_closed(self) -> None:
-        if self._closed:
-            raise InvalidInput("the connection is closed", hint="connect again")
 
     def locate(self, error: LanceNsError) -> None:
         """Make an error name this backend, and show none of this connection's secrets."""
@@ -498,6 +513,10 @@ def _relay(backend: Backend, implementation: Operations, plugins: Iterable[objec
                 hint="hooks are named as operations are, take `request`, and yield once",
             ) from None
     return manager
+
+
+def _closed(operation: str) -> InvalidInput:
+    return InvalidInput("the connection is closed", operation=operation, hint="connect again")
 
 
 def _unforeseen(error: Exception, what: str) -> Internal:

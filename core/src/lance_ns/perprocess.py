@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 _all: "weakref.WeakSet[PerProcess[object]]" = weakref.WeakSet()
+_parents: list[object] = []  # never used, and never let go: ending a parent's connection is not the child's to do
 
 
 class PerProcess(Generic[T]):
@@ -47,6 +48,7 @@ class PerProcess(Generic[T]):
 
 def _forget_the_parents() -> None:
     for each in list(_all):
+        _parents.extend(each._value)  # noqa: SLF001
         each._reset()  # noqa: SLF001
 
 

@@ -1,9 +1,8 @@
 """Finding backends: by entry-point name, one at a time, so that a broken plugin disturbs nobody else."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import attrs
 import pluggy
 
 from lance_ns.errors import Internal, InvalidInput, LanceNsError, Unsupported
@@ -19,8 +18,7 @@ COMMANDS = "lance_ns.commands"
 _loaded: dict[str, Backend] = {}
 
 
-@attrs.frozen(kw_only=True)
-class Installed:
+class Installed(NamedTuple):
     """An entry point of the backends' group: the backend that it gives, or why it gives none."""
 
     name: str

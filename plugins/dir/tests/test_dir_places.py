@@ -173,6 +173,38 @@ def test_an_object_store_that_cannot_be_reached_is_unavailable():
         ns.create_namespace("ml")
 
 
+def test_a_failing_object_store_shows_no_key_in_error_or_traceback(caplog):
+    import traceback
+
+    storage = {
+        "storage.aws_endpoint": "http://127.0.0.1:9",
+        "storage.allow_http": "true",
+        "storage.aws_access_key_id": "canary-id",
+        "storage.aws_secret_access_key": "canary-secret",
+        "storage.aws_session_token": "canary-session",
+        "storage.aws_region": "us-east-1",
+        "storage.client_max_retries": "0",
+    }
+    caplog.set_level("DEBUG")
+    with lance_ns.connect("dir", storage, root="s3://bucket/lake") as ns:
+        for call in (
+            lambda: list(ns.list_tables()),
+            lambda: ns.create_namespace("x"),
+            lambda: ns.write("t", [{"a": 1}]),
+        ):
+            with pytest.raises(lance_ns.LanceNsError) as caught:
+                call()
+            made = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+            frames = [frame for frame in made.stack if "tests" not in frame.filename]
+            shown = [str(frame.locals) for frame in frames] + [
+                str(caught.value),
+                repr(caught.value),
+                repr(ns),
+                caplog.text,
+            ]
+            assert "canary" not in "".join(shown)
+
+
 def test_tables_live_in_an_object_store(s3, rows):
     with lance_ns.connect("dir", s3, root="s3://lake/deep") as ns:
         ns.create_namespace("ml", properties={"a": "b"})

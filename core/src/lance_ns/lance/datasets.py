@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from lance_ns import models as m
-from lance_ns.config import StorageOptions, holds_credentials
+from lance_ns.config import Hidden, StorageOptions, holds_credentials
 from lance_ns.errors import (
     ConcurrentModification,
     Internal,
@@ -30,7 +30,7 @@ _COMMIT_OPTIONS = {"commit_message", "commit_timeout", "commit_lock", "enable_v2
 Described = m.DescribeTableResponse | m.DeclareTableResponse
 
 
-def open_table(ns: "Namespace", id: Levels, version: int | str | None, options: dict[str, Any]) -> "lance.LanceDataset":
+def open_table(ns: "Namespace", id: Levels, version: int | str | None, options: Hidden) -> "lance.LanceDataset":
     """Open a table that has data."""
     described = ns.call(m.DescribeTableRequest(id=id))
     try:
@@ -51,7 +51,7 @@ def write_table(
     mode: str,
     location: str | None,
     properties: Mapping[str, str] | None,
-    options: dict[str, Any],
+    options: Hidden,
 ) -> "lance.LanceDataset":
     """Write a table; see `Namespace.write` for what each mode does in each state of the table."""
     if mode not in ("create", "append", "overwrite"):
@@ -82,7 +82,7 @@ def has_data(ns: "Namespace", described: Described) -> bool:
     An error of the storage is raised, never taken for a no.
     """
     try:
-        _opened(ns, (), described, None, {})
+        _opened(ns, (), described, None, Hidden())
     except InvalidTableState:
         return False
     return True
@@ -93,7 +93,7 @@ def with_details(ns: "Namespace", described: m.DescribeTableResponse, version: i
     from lance_ns.lance.schema import to_json
 
     try:
-        dataset = _opened(ns, (), described, version, {})
+        dataset = _opened(ns, (), described, version, Hidden())
     except InvalidTableState:
         return attrs.evolve(described, is_only_declared=True)
     with pylance_errors("reading the table's metadata"):
@@ -146,6 +146,12 @@ def storage_options(own: Mapping[str, str], answered: Mapping[str, str] | None) 
     return StorageOptions({**answered, **own})
 
 
+def _target(ns: "Namespace", described: Described, options: Hidden) -> tuple[StorageOptions, Hidden]:
+    """The storage options of a call, its own on top, and its other options."""
+    others = Hidden({key: value for key, value in options.items() if key != "storage_options"})
+    return storage_options(ns.storage, described.storage_options) | (options.get("storage_options") or {}), others
+
+
 def _location(described: Described) -> str:
     if not described.location:
         raise Internal("the catalog knows no location for this table", hint="the entry is broken: register it again")
@@ -153,12 +159,12 @@ def _location(described: Described) -> str:
 
 
 def _opened(
-    ns: "Namespace", id: Levels, described: Described, version: int | str | None, options: dict[str, Any]
+    ns: "Namespace", id: Levels, described: Described, version: int | str | None, options: Hidden
 ) -> "lance.LanceDataset":
     import lance
 
     location = _location(described)
-    merged = storage_options(ns.storage, described.storage_options) | options.pop("storage_options", {})
+    merged, options = _target(ns, described, options)
     with pylance_errors(f"opening {location}"):
         try:
             if id and EXPIRES in merged:  # vended credentials: pylance asks the catalog again before they expire
@@ -184,7 +190,7 @@ def _create_new(
     data: Any,
     location: str | None,
     properties: Mapping[str, str] | None,
-    options: dict[str, Any],
+    options: Hidden,
 ) -> "lance.LanceDataset":
     """Declare a table, then write it. The catalog's declare decides which of several writers creates it."""
     declared = ns.call(m.DeclareTableRequest(id=id, location=location, properties=properties, schema=_schema_of(data)))
@@ -209,7 +215,7 @@ def _first_version(
     id: Levels,
     data: Any,
     declared: Described,
-    options: dict[str, Any],
+    options: Hidden,
     *,
     late: type[LanceNsError] | None,
 ) -> "lance.LanceDataset":
@@ -221,7 +227,7 @@ def _first_version(
     import lance
 
     location = _location(declared)
-    target = storage_options(ns.storage, declared.storage_options)
+    target, options = _target(ns, declared, options)
     committing = {key: options[key] for key in options.keys() & _COMMIT_OPTIONS}
     writing = {key: value for key, value in options.items() if key not in _COMMIT_OPTIONS}
     stable = {"enable_stable_row_ids": options["enable_stable_row_ids"]} if "enable_stable_row_ids" in options else {}
@@ -244,12 +250,12 @@ def _first_version(
 
 
 def _next_version(
-    ns: "Namespace", id: Levels, data: Any, described: m.DescribeTableResponse, mode: str, options: dict[str, Any]
+    ns: "Namespace", id: Levels, data: Any, described: m.DescribeTableResponse, mode: str, options: Hidden
 ) -> "lance.LanceDataset":
     import lance
 
     location = _location(described)
-    target = storage_options(ns.storage, described.storage_options)
+    target, options = _target(ns, described, options)
     with pylance_errors(f"writing table {ns.show(id)}"):
         return lance.write_dataset(data, location, mode=mode, storage_options=target, **options)
 

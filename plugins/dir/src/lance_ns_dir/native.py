@@ -6,10 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from lance_ns.config import StorageOptions
-from lance_ns.errors import ErrorCode, InvalidInput, LanceNsError, PermissionDenied, ServiceUnavailable, error_class
+from lance_ns.errors import (
+    ErrorCode,
+    InvalidInput,
+    LanceNsError,
+    PermissionDenied,
+    ServiceUnavailable,
+    Unsupported,
+    error_class,
+)
 from lance_ns.lance.errors import translated
 from lance_ns.perprocess import PerProcess
 
+_users: set[int] = set()
 _ALL_RIGHTS = os.R_OK | os.W_OK | os.X_OK
 
 
@@ -44,6 +53,7 @@ class NativeDirectory:
         self._native.close()
 
     def _open(self) -> Any:
+        _refuse_after_fork()
         # The binding itself: its wrapper in lance.namespace imports hundreds of pydantic models first.
         from lance.lance import PyDirectoryNamespace  # type: ignore[attr-defined]
 
@@ -72,6 +82,16 @@ class NativeDirectory:
         except PermissionError:
             return _denied(root)
         return next((_denied(path) for path in (root, manifest) if not os.access(path, _ALL_RIGHTS)), None)
+
+
+def _refuse_after_fork() -> None:
+    """pylance's threads do not exist in a forked child: there it hangs or crashes, now and then."""
+    _users.add(os.getpid())
+    if _users != {os.getpid()}:
+        raise Unsupported(
+            "pylance cannot be used in a process that was forked after its first use",
+            hint="start workers with spawn or forkserver, or fork before the first call",
+        )
 
 
 def _denied(path: Path) -> PermissionDenied:
