@@ -21,10 +21,10 @@ Q = TypeVar("Q", bound=m.Request[Any])
 def serve(ns: "Namespace", request: "m.Request[R]") -> R:
     """The answer to a request: the backend's own, or built from its basic operations."""
     try:
-        if lacking(request, ns.capabilities) is None:
-            return ns.send(request)
         build = _BUILDERS.get(type(request))
-        return ns.call(request) if build is None else cast("R", build(ns, request))
+        if build is None or lacking(request, ns.capabilities) is None:
+            return ns.call(request)
+        return cast("R", build(ns, request))
     except LanceNsError as error:
         ns.locate(error)
         raise

@@ -134,39 +134,23 @@ class Namespace:
         What the backend did not declare is Unsupported before anything is sent. The keyword methods add what can be
         built from the basic operations.
         """
-        try:
-            lacks = None if self._closed else lacking(request, self.capabilities)
-            if lacks is None:
-                return self.send(request)
-            raise Unsupported(
-                f"{lacks[1]} is not supported", operation=request.operation, identifier=request.id, native=lacks[0]
-            )
-        except LanceNsError as error:
-            self.locate(error)
-            raise
-
-    def send(self, request: "m.Request[R]") -> R:
-        """Hand a request that the backend can serve to its hook; `call` checks that first."""
-        if self._closed:
-            raise _closed(request.operation)
-        operation = request.operation
         failure: LanceNsError
         try:
-            response = getattr(self._manager.hook, operation)(request=request)
-        except LanceNsError as error:
-            error.within(backend=self.backend, operation=operation, identifier=request.id)
-            if request.identity is not None:
-                self._hide(error, _identity_redactor(request.identity))
-            raise
-        except Exception as error:  # noqa: BLE001  # what a backend did not foresee is an error of the taxonomy too
-            failure = _unforeseen(error, f"{operation} failed unexpectedly")
-        else:
+            if self._closed:
+                raise InvalidInput("the connection is closed", hint="connect again")
+            lacks = lacking(request, self.capabilities)
+            if lacks is not None:
+                raise Unsupported(f"{lacks[1]} is not supported", native=lacks[0])
+            response = getattr(self._manager.hook, request.operation)(request=request)
             if isinstance(response, request.response):
                 return response  # type: ignore[return-value]  # a response is of the class that its request names
-            failure = Internal(f"{operation} answered {type(response).__name__}, not {request.response.__name__}")
-        failure.within(backend=self.backend, operation=operation, identifier=request.id)
-        if request.identity is not None:
-            self._hide(failure, _identity_redactor(request.identity))
+            raise Internal(f"{request.operation} answered {type(response).__name__}, not {request.response.__name__}")
+        except LanceNsError as error:
+            self._locate_call(error, request)
+            raise
+        except Exception as error:  # noqa: BLE001  # what a backend did not foresee is an error of the taxonomy too
+            failure = _unforeseen(error, f"{request.operation} failed unexpectedly")
+        self._locate_call(failure, request)
         raise failure
 
     def parse(self, identifier: Identifier) -> Levels:
@@ -454,6 +438,13 @@ class Namespace:
         options: Mapping[str, str] = self._config.storage
         return options
 
+    def _locate_call(self, error: LanceNsError, request: "m.Request[Any]") -> None:
+        error.within(backend=self.backend, operation=request.operation, identifier=request.id)
+        if request.identity is not None:
+            secrets = [secret for secret in (request.identity.api_key, request.identity.auth_token) if secret]
+            self._hide(error, configuration.Redactor(secrets))
+        self.locate(error)
+
     def locate(self, error: LanceNsError) -> None:
         """Make an error name this backend, and show none of this connection's secrets."""
         error.within(backend=self.backend, operation=None, identifier=None)
@@ -515,10 +506,6 @@ def _relay(backend: Backend, implementation: Operations, plugins: Iterable[objec
     return manager
 
 
-def _closed(operation: str) -> InvalidInput:
-    return InvalidInput("the connection is closed", operation=operation, hint="connect again")
-
-
 def _unforeseen(error: Exception, what: str) -> Internal:
     failure = Internal(f"{what}: {type(error).__name__}: {error}", native=type(error).__name__)
     failure.__cause__ = error
@@ -538,10 +525,6 @@ def _texts_behind(error: BaseException) -> Iterator[str]:
         yield str(cause)
         yield from getattr(cause, "__notes__", ())
         pending += [cause.__cause__, cause.__context__, *getattr(cause, "exceptions", ())]
-
-
-def _identity_redactor(identity: m.Identity) -> configuration.Redactor:
-    return configuration.Redactor([secret for secret in (identity.api_key, identity.auth_token) if secret])
 
 
 def _revealed(value: Any) -> str:
