@@ -9,11 +9,11 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 DISTRIBUTIONS := core $(sort $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml)))
 SOURCES := core/src plugins/dir/src
-TYPED := $(SOURCES) tests/third_party/kv/src
-PROJECT_FILES := requirements-dev.txt constraints.txt $(addsuffix /pyproject.toml,$(DISTRIBUTIONS))
+TYPED := $(SOURCES) tests/third_party/kv/src servers
+PROJECT_FILES := requirements-dev.txt servers/requirements.txt constraints.txt $(addsuffix /pyproject.toml,$(DISTRIBUTIONS))
 WHEELHOUSE := build/wheelhouse
 
-.PHONY: help setup demo test lint format types docs bench build wheelhouse clean
+.PHONY: help setup demo test live live-all servers-up servers-down lint format types docs bench build wheelhouse clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,12 +36,24 @@ demo: setup ## Show what it does, on the embedded default, in a minute
 test: setup wheelhouse lint types ## Lint, strict types and all offline tests
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not live"
 
+live: setup ## Start Hive 3, Iceberg REST, Glue and S3, and run every test marked live on them
+	@$(BIN)/python -m pytest -p servers.pytest_plugin -q -m live --live=live
+
+live-all: setup ## The same with every server that this machine can have
+	@$(BIN)/python -m pytest -p servers.pytest_plugin -q -m live --live=all
+
+servers-up: setup ## Start every catalog server that this machine can have
+	@$(BIN)/python -m servers up
+
+servers-down: setup ## Stop them
+	@$(BIN)/python -m servers down
+
 lint: setup ## Check style and format
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet . || { echo "run: make format" >&2; exit 1; }
 
 types: setup ## Check types, strictly
-	@$(BIN)/mypy --no-error-summary $(TYPED)
+	@$(BIN)/mypy --no-error-summary --exclude 'servers/tests/' $(TYPED)
 
 format: setup ## Format the code and mend what can be mended
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .

@@ -1,0 +1,1 @@
+"""The servers, one module for each kind."""
