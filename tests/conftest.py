@@ -13,6 +13,16 @@ import lance_ns
 WORKSPACE = Path(__file__).resolve().parent.parent
 
 
+def distributions() -> list[Path]:
+    """The folders of all distributions of the workspace."""
+    return [WORKSPACE / "core", WORKSPACE / "conformance", *sorted((WORKSPACE / "plugins").iterdir())]
+
+
+@pytest.fixture(scope="session", name="distributions")
+def _distributions() -> list[Path]:
+    return distributions()
+
+
 @pytest.fixture(scope="session")
 def workspace() -> Path:
     return WORKSPACE
@@ -40,8 +50,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory, workspace: Path) -> Path:
     """The wheels of our distributions, and of the third party's, built from this tree."""
     target = tmp_path_factory.mktemp("wheels")
     third_party = workspace / "tests" / "third_party"
-    folders = [workspace / "core", *(workspace / "plugins").iterdir(), third_party / "kv", third_party / "broken"]
-    for folder in folders:
+    for folder in [*distributions(), third_party / "kv", third_party / "broken"]:
         build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(target)]
         subprocess.run(build, cwd=folder, check=True, capture_output=True)
     return target

@@ -14,12 +14,15 @@ PAGES = [
     for path in [
         WORKSPACE / "README.md",
         WORKSPACE / "core" / "README.md",
+        WORKSPACE / "conformance" / "README.md",
         *sorted((WORKSPACE / "plugins").glob("*/README.md")),
         *sorted((WORKSPACE / "docs").rglob("*.md")),
     ]
 ]
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-DISTRIBUTIONS = {"lance-ns-core"} | {f"lance-ns-{path.name}" for path in (WORKSPACE / "plugins").iterdir()}
+DISTRIBUTIONS = {"lance-ns-core", "lance-ns-conformance"} | {
+    f"lance-ns-{path.name}" for path in (WORKSPACE / "plugins").iterdir()
+}
 
 
 def blocks_of(page: Path) -> list[tuple[str, str, str]]:

@@ -70,6 +70,16 @@ def test_what_needs_pylance_says_so_when_it_is_not_there(python: Path, tmp_path:
     assert "pip install 'lance-ns-core[lance]'" in shown.stderr
 
 
+def test_it_is_certified_without_this_repository(installed, tmp_path: Path):
+    command = installed("lance-ns-conformance", "acme-kv").with_name("lance-ns")
+    properties = ["-p", "file={scratch}/store", "-p", "root={scratch}/data"]
+    shown = subprocess.run([command, "certify", "kv", *properties], capture_output=True, text=True, cwd=tmp_path)
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    assert "kv 1.2.3 · kit 0.1.0" in shown.stdout
+    wrong = subprocess.run([command, "certify"], capture_output=True, text=True, cwd=tmp_path)
+    assert wrong.returncode == 2
+
+
 def test_a_complete_backend_is_shorter_than_eighty_lines(workspace: Path):
     source = workspace / "tests" / "third_party" / "kv" / "src" / "acme_kv" / "__init__.py"
     lines = [line for line in source.read_text().splitlines() if line.strip()]

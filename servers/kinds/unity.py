@@ -118,7 +118,7 @@ def class_path(home: Path) -> str:
     """The class path of an official server: a release's jars, or what its build wrote down."""
     for jars in (home / "jars", home / "lib", home):
         if jars.is_dir() and any(jars.glob("*.jar")):
-            return f"{jars}/*"
+            return in_order_of_the_release(jars)
     for written in sorted((home / "server" / "target").rglob("classpath")):
         return written.read_text(encoding="utf-8").strip()
     message = (
@@ -126,6 +126,22 @@ def class_path(home: Path) -> str:
         f"server/target/classpath (a build). Correct it, or unset it."
     )
     raise Missing(message)
+
+
+def in_order_of_the_release(jars: Path) -> str:
+    """The jars of a release in the order of its build.
+
+    A release puts the libraries of the server and of its command line into one directory, in different versions where
+    they differ. `jars/classpath` tells their order, the server's first, by paths of the machine that built it: only the
+    names hold here.
+    """
+    listed = jars / "classpath"
+    if not listed.is_file():
+        return f"{jars}/*"
+    names = [entry.rpartition("/")[2] for entry in listed.read_text(encoding="utf-8").strip().split(":")]
+    ordered = dict.fromkeys(name for name in names if (jars / name).is_file())
+    rest = sorted(jar.name for jar in jars.glob("*.jar") if jar.name not in ordered)
+    return ":".join(str(jars / name) for name in [*ordered, *rest])
 
 
 def official_version(home: Path) -> str:

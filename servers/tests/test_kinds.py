@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import struct
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from servers import profiles
-from servers.errors import Missing, NotReady, ServersError
+from servers.errors import Missing, NotReady, ServersError, StartFailed
 from servers.kinds import hive, iceberg, unity
 from servers.kinds.registry import SERVERS, select
 from servers.probes import expect_ok, metastore_catalogs
@@ -195,6 +196,22 @@ def test_an_official_unity_runs_from_the_jars_of_its_release(
     assert "server.authorization=disable" in (state.data / "etc/conf/server.properties").read_text()
 
 
+def test_the_jars_of_a_unity_release_keep_the_order_that_it_was_built_with(tmp_path: Path) -> None:
+    (tmp_path / "jars").mkdir()
+    for name in ("guava-31.jar", "guava-33.jar", "unitycatalog-server-0.6.0.jar", "zzz.jar"):
+        (tmp_path / "jars" / name).write_text("")
+    order = (
+        "/build/cache/guava-33.jar",
+        "/build/cache/absent.jar",
+        "/build/cache/guava-31.jar",
+        "/build/cache/zzz.jar",
+    )
+    (tmp_path / "jars/classpath").write_text(":".join((*order, order[0])))
+    names = [each.rpartition("/")[2] for each in unity.class_path(tmp_path).split(":")]
+    assert names == ["guava-33.jar", "guava-31.jar", "zzz.jar", "unitycatalog-server-0.6.0.jar"]
+    assert all(each.startswith(f"{tmp_path}/jars/") for each in unity.class_path(tmp_path).split(":"))
+
+
 def test_without_anything_polaris_says_what_could_be_had(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("POLARIS_HOME", "POLARIS_ENDPOINT"):
         monkeypatch.delenv(variable, raising=False)
@@ -280,6 +297,28 @@ def test_a_running_polaris_gets_a_catalog_on_files_and_a_principal_without_privi
     offered = polaris.profiles(machine, facts)
     assert offered["polaris-live"]["credential"] == "root:toor"
     assert offered["polaris-stranger-live"]["credential"] == "i:s"
+
+
+@pytest.mark.parametrize("kept", ["i:s", None])
+def test_a_running_polaris_that_has_a_stranger_keeps_ours_or_gets_another(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, recorder: Callable[..., Recorder], kept: str | None
+) -> None:
+    server = recorder(
+        {
+            "POST /api/catalog/v1/oauth/tokens": (200, {"access_token": "abc"}),
+            "POST /api/management/v1/catalogs": (409, {}),
+            "POST /api/management/v1/principals": (409, {}),
+        }
+    )
+    monkeypatch.setenv("POLARIS_ENDPOINT", server.url)
+    monkeypatch.setenv("POLARIS_CREDENTIAL", "root:toor")
+    machine.secret("polaris-stranger", kept)
+    facts = Facts("polaris", "1", 0, server.url, "", 0.0, external=True)
+    with contextlib.nullcontext() if kept else pytest.raises(StartFailed, match="stranger"):
+        SERVERS["polaris"].settle(machine, facts)
+    asked = [json.loads(body)["principal"]["name"] for _, path, body, _ in server.asked if path.endswith("/principals")]
+    assert asked[0] == "stranger"
+    assert [name.startswith("stranger-") for name in asked[1:]] == ([] if kept else [True])
 
 
 def test_a_running_polaris_without_a_credential_is_a_message(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

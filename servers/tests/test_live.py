@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import struct
 import uuid
@@ -167,17 +168,15 @@ def test_glue_folds_names_and_starts_versions_at_zero(live_server: Live) -> None
     assert glue.get_table(DatabaseName=name.lower(), Name="t")["Table"]["VersionId"] == "0"
 
 
-@pytest.mark.live("unity")
-def test_unity_has_the_catalog_of_its_profile_and_takes_an_external_table(live_server: Live) -> None:
-    server = live_server("unity")
-    api = f"{server.endpoint}/api/2.1/unity-catalog"
-    catalog = server.properties["catalog"]
-    assert http_json(f"{api}/catalogs/{catalog}")[0] == 200
-    schema = f"s{uuid.uuid4().hex[:10]}"
-    assert http_json(f"{api}/schemas", {"name": schema, "catalog_name": catalog}, method="POST")[0] in (200, 201)
-    table = {
+def unity_header(server: LiveServer) -> dict[str, str]:
+    token = server.properties.get("auth_token")
+    return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+def external_table(server: LiveServer, schema: str) -> dict[str, Any]:
+    return {
         "name": "t",
-        "catalog_name": catalog,
+        "catalog_name": server.properties["catalog"],
         "schema_name": schema,
         "table_type": "EXTERNAL",
         "data_source_format": "TEXT",
@@ -185,21 +184,86 @@ def test_unity_has_the_catalog_of_its_profile_and_takes_an_external_table(live_s
         "columns": [],
         "properties": {"table_type": "lance"},
     }
-    status, answer = http_json(f"{api}/tables", table, method="POST")
+
+
+@pytest.mark.live("unity")
+def test_unity_has_the_catalog_of_its_profile_and_takes_an_external_table(live_server: Live) -> None:
+    server = live_server("unity")
+    header = unity_header(server)
+    api = f"{server.endpoint}/api/2.1/unity-catalog"
+    catalog = server.properties["catalog"]
+    assert http_json(f"{api}/catalogs/{catalog}", headers=header)[0] == 200
+    schema = f"s{uuid.uuid4().hex[:10]}"
+    new = {"name": schema, "catalog_name": catalog}
+    assert http_json(f"{api}/schemas", new, method="POST", headers=header)[0] in (200, 201)
+    table = external_table(server, schema)
+    status, answer = http_json(f"{api}/tables", table, method="POST", headers=header)
     assert status in (200, 201), answer
+    status, found = http_json(f"{api}/tables/{catalog}.{schema}.t", headers=header)
+    assert status == 200
+    assert (found["storage_location"], found["properties"]) == (table["storage_location"], table["properties"])
+    status, listed = http_json(f"{api}/tables?catalog_name={catalog}&schema_name={schema}", headers=header)
+    assert (status, [each["name"] for each in listed["tables"]]) == (200, ["t"])
+    assert http_json(f"{api}/tables/{catalog}.{schema}.missing", headers=header)[0] == 404
+
+
+@pytest.mark.live("unity")
+def test_the_official_unity_runs_from_its_release_and_keeps_a_schema_that_is_not_empty(live_server: Live) -> None:
+    server = live_server("unity")
+    if not os.environ.get("UNITY_HOME") or os.environ.get("UNITY_ENDPOINT"):
+        pytest.skip("not an official server from UNITY_HOME")
+    assert re.match(r"\d+\.\d+", server.version)
+    api = f"{server.endpoint}/api/2.1/unity-catalog"
+    schema = f"s{uuid.uuid4().hex[:10]}"
+    catalog = server.properties["catalog"]
+    new = {"name": schema, "catalog_name": catalog}
+    assert http_json(f"{api}/schemas", new, method="POST")[0] == 200
+    table = external_table(server, schema)
+    assert http_json(f"{api}/tables", table, method="POST")[0] == 200
+    status, answer = http_json(f"{api}/schemas/{catalog}.{schema}", method="DELETE")
+    assert (status, answer["error_code"]) == (400, "FAILED_PRECONDITION")
+    assert http_json(f"{api}/schemas/{catalog}.{schema}?force=true", method="DELETE")[0] == 200
+    assert http_json(f"{api}/tables/{catalog}.{schema}.t")[0] == 404
+
+
+def polaris_header(server: LiveServer, profile: str) -> dict[str, str]:
+    from servers.kinds.polaris import token_of
+
+    client, _, secret = str(server.profiles[profile]["credential"]).partition(":")
+    return {"Authorization": f"Bearer {token_of(server.endpoint, client, secret)}"}
 
 
 @pytest.mark.live("polaris")
-def test_polaris_has_the_catalog_and_a_principal_without_privileges(live_server: Live) -> None:
-    from servers.kinds.polaris import token_of
-
+def test_polaris_has_the_catalog_and_takes_a_generic_table(live_server: Live) -> None:
     server = live_server("polaris")
-    answers = []
-    for name in ("polaris-live", "polaris-stranger-live"):
-        client, _, secret = str(server.profiles[name]["credential"]).partition(":")
-        header = {"Authorization": f"Bearer {token_of(server.endpoint, client, secret)}"}
-        answers.append(http_json(f"{server.endpoint}/api/catalog/v1/lance/namespaces", headers=header)[0])
-    assert answers == [200, 403]
+    header = polaris_header(server, "polaris-live")
+    namespace = f"ns_{uuid.uuid4().hex[:10]}"
+    namespaces = f"{server.endpoint}/api/catalog/v1/lance/namespaces"
+    assert http_json(namespaces, {"namespace": [namespace]}, method="POST", headers=header)[0] == 200
+    tables = f"{server.endpoint}/api/catalog/polaris/v1/lance/namespaces/{namespace}/generic-tables"
+    place = f"file://{server.properties['root']}/{namespace}/t"
+    table = {"name": "t", "format": "lance", "base-location": place, "properties": {"k": "v"}}
+    status, answer = http_json(tables, table, method="POST", headers=header)
+    assert status == 200, answer
+    status, found = http_json(f"{tables}/t", headers=header)
+    assert status == 200
+    assert {key: found["table"][key] for key in table} == table
+    status, listed = http_json(tables, headers=header)
+    assert (status, listed["identifiers"]) == (200, [{"namespace": [namespace], "name": "t"}])
+    status, answer = http_json(f"{namespaces}/{namespace}", method="DELETE", headers=header)
+    assert (status, answer["error"]["type"]) == (409, "NamespaceNotEmptyException")
+    assert http_json(namespaces)[0] == 401
+
+
+@pytest.mark.live("polaris")
+def test_polaris_has_a_principal_without_privileges(live_server: Live) -> None:
+    server = live_server("polaris")
+    header = polaris_header(server, "polaris-stranger-live")
+    namespaces = f"{server.endpoint}/api/catalog/v1/lance/namespaces"
+    assert http_json(namespaces, headers=polaris_header(server, "polaris-live"))[0] == 200
+    assert http_json(namespaces, headers=header)[0] == 403
+    status, answer = http_json(namespaces, {"namespace": ["never"]}, method="POST", headers=header)
+    assert (status, answer["error"]["type"]) == (403, "ForbiddenException")
 
 
 @pytest.mark.live("iceberg")
@@ -232,10 +296,12 @@ def own(tmp_path: Path) -> Iterator[Machine]:
     lifecycle.down(machine, SERVERS.values())
 
 
-@pytest.mark.parametrize("name", live("hive3", "iceberg", "s3", "glue"))
+@pytest.mark.parametrize("name", live("hive3", "iceberg", "s3", "glue", "unity", "polaris"))
 def test_a_killed_server_is_seen_as_died_and_starts_anew(live_server: Live, own: Machine, name: str) -> None:
     live_server(name)
     server = SERVERS[name]
+    if server.external():
+        pytest.skip(f"{name} is somebody else's")
     me = Identity.current()
     (outcome,) = lifecycle.up(own, [server], holder=me)
     assert outcome.problem is None

@@ -47,43 +47,22 @@ if TYPE_CHECKING:
     from lance_ns.middleware import around
     from lance_ns.namespace import Namespace
 
-_HOMES = {
-    "capabilities": ("BASIC",),
-    "config": ("REQUIRED", "Secret", "StorageProperties", "prefixed", "prop", "properties"),
-    "connection": ("connect",),
-    "errors": (
-        "ConcurrentModification",
-        "ErrorCode",
-        "Internal",
-        "InvalidInput",
-        "InvalidTableState",
-        "LanceNsError",
-        "NamespaceAlreadyExists",
-        "NamespaceNotEmpty",
-        "NamespaceNotFound",
-        "PermissionDenied",
-        "ServiceUnavailable",
-        "TableAlreadyExists",
-        "TableBranchAlreadyExists",
-        "TableBranchNotFound",
-        "TableColumnNotFound",
-        "TableIndexAlreadyExists",
-        "TableIndexNotFound",
-        "TableNotFound",
-        "TableSchemaValidationError",
-        "TableTagAlreadyExists",
-        "TableTagNotFound",
-        "TableVersionNotFound",
-        "Throttling",
-        "TransactionNotFound",
-        "Unauthenticated",
-        "Unsupported",
-    ),
-    "hookspecs": ("HOOKSPEC_VERSION", "Backend", "Operations", "hookimpl"),
-    "middleware": ("around",),
-    "namespace": ("Namespace",),
+_HOME_OF = {  # of every other public name it is `errors`
+    "BASIC": "capabilities",
+    "REQUIRED": "config",
+    "Secret": "config",
+    "StorageProperties": "config",
+    "prefixed": "config",
+    "prop": "config",
+    "properties": "config",
+    "connect": "connection",
+    "HOOKSPEC_VERSION": "hookspecs",
+    "Backend": "hookspecs",
+    "Operations": "hookspecs",
+    "hookimpl": "hookspecs",
+    "around": "middleware",
+    "Namespace": "namespace",
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "BASIC",
@@ -131,11 +110,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    if name not in __all__:
         raise AttributeError(f"module 'lance_ns' has no attribute {name!r}")
     from importlib import import_module
 
-    value = globals()[name] = getattr(import_module(f"lance_ns.{_HOME_OF[name]}"), name)
+    value = globals()[name] = getattr(import_module(f"lance_ns.{_HOME_OF.get(name, 'errors')}"), name)
     return value
 
 

@@ -38,6 +38,9 @@ OPERATIONS = BASIC | {
 }
 """Every operation that has a hook."""
 
+TABLE_OPERATIONS = frozenset(name for name in OPERATIONS if "table" in name and not name.startswith("list_"))
+"""The operations on one table."""
+
 POINTS: dict[str, dict[str, tuple[str, tuple[Any, ...], str]]] = {
     "drop_namespace": {
         "cascade": ("behavior", ("Restrict",), "dropping a namespace with what it holds"),

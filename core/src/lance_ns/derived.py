@@ -147,7 +147,7 @@ def _look_into(ns: "Namespace", described: m.DescribeTableResponse, version: int
 def _drop_table(ns: "Namespace", request: m.DropTableRequest) -> m.DropTableResponse:
     """Deregister, then delete the data if that was asked for.
 
-    What is no Lance dataset is refused before anything happens.
+    What is no Lance dataset is left alone.
     """
     delete: Callable[[], None] | None = None
     if request.delete_data:

@@ -10,7 +10,7 @@ import pluggy
 from lance_ns import config as configuration
 from lance_ns import derived, registry
 from lance_ns import models as m
-from lance_ns.capabilities import OPERATIONS, lacking
+from lance_ns.capabilities import OPERATIONS, TABLE_OPERATIONS, lacking
 from lance_ns.errors import (
     Internal,
     InvalidInput,
@@ -138,6 +138,8 @@ class Namespace:
         try:
             if self._closed:
                 raise InvalidInput("the connection is closed", hint="connect again")
+            if not request.id and request.operation in TABLE_OPERATIONS:
+                raise InvalidInput("the root is not a table", hint="name a table")
             lacks = lacking(request, self.capabilities)
             if lacks is not None:
                 raise Unsupported(f"{lacks[1]} is not supported", native=lacks[0])

@@ -78,15 +78,15 @@ class NamespaceRules(Operations):
             raise InvalidInput("the root namespace cannot be dropped")
         try:
             properties = self.require_entry(id)
-        except NamespaceNotFound:
+            if request.behavior is m.DropBehavior.CASCADE:
+                self.clear(id)
+            elif not self.is_empty(id):
+                raise _not_empty(id, "behavior='cascade' drops what it holds, where it can")
+            self.remove_entry(id)
+        except NamespaceNotFound:  # from the beginning, or because somebody else dropped it meanwhile
             if request.mode is m.DropMode.SKIP:
                 return m.DropNamespaceResponse()
             raise
-        if request.behavior is m.DropBehavior.CASCADE:
-            self.clear(id)
-        elif not self.is_empty(id):
-            raise _not_empty(id, "behavior='cascade' drops what it holds, where it can")
-        self.remove_entry(id)
         return m.DropNamespaceResponse(properties=properties)
 
 

@@ -14,7 +14,7 @@ import lance_ns
 from lance_ns import Namespace
 
 HOSTILE = [
-    "sp ace", "per%20cent", "%2e%2e", "ünï", "日本語", "a#b", "a?b", "a:b", "a*b", "a&b=c", "quo'te", 'dou"ble', "<x>",
+    "sp ace", "per%20cent", "%2e%2e", "ünï", "日本語", "a#b", "a?b", "a:b", "a*b", "a&b=c", 'dou"ble', "<x>",
     "|", "~", "-dash", ".hidden", "...", "CON", "a+b", "[x]", "{y}", "a;b", "a,b", "t.lance", "__manifest", "😀",
 ]  # fmt: skip
 
@@ -32,7 +32,7 @@ def test_a_hostile_name_is_written_read_and_listed_as_it_is(ns: Namespace, root:
     assert outside == []
 
 
-@pytest.mark.parametrize("name", ["x/y", "../evil", "a\\b", "x$y", "/", "a/../../../evil"])
+@pytest.mark.parametrize("name", ["x/y", "../evil", "a\\b", "x$y", "/", "a/../../../evil", "quo'te"])
 def test_a_name_that_pylance_would_read_otherwise_is_refused(ns: Namespace, root: Path, name: str):
     ns.create_namespace("ml")
     for call in (ns.declare_table, ns.create_namespace, ns.describe_table, ns.deregister_table):
@@ -40,6 +40,15 @@ def test_a_name_that_pylance_would_read_otherwise_is_refused(ns: Namespace, root
             call(["ml", name])
     assert list(ns.list_all_tables()) == []
     assert [path.name for path in root.parent.iterdir()] == [root.name]
+
+
+def test_a_name_cannot_reach_the_tables_of_another_namespace(ns: Namespace):
+    ns.create_namespace("secret")
+    ns.declare_table("secret$t")
+    with pytest.raises(lance_ns.InvalidInput):
+        ns.create_namespace(["x') OR starts_with(object_id, 'secret"])
+    with pytest.raises(lance_ns.InvalidInput):
+        list(ns.list_tables(["x') OR starts_with(object_id, 'secret"]))
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "x" * 250, "日" * 40])

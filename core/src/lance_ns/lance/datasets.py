@@ -109,10 +109,9 @@ def with_details(ns: "Namespace", described: m.DescribeTableResponse, version: i
 
 
 def deletion(ns: "Namespace", described: m.DescribeTableResponse) -> Callable[[], None]:
-    """What deletes a table's data, made before the table is deregistered so that a wrong location stops everything.
+    """What deletes a table's data, made before the table is deregistered so that storage that fails stops everything.
 
-    Raises:
-        InvalidTableState: there is something at the location that is no Lance dataset.
+    What is no Lance dataset is left alone.
     """
     location = _location(described)
     options = storage_options(ns.storage, described.storage_options)

@@ -4,6 +4,7 @@ Tables and namespaces are entries of a manifest below the root. With `dir_listin
 lie in the root without an entry are tables as well, as in a LanceDB directory.
 """
 
+import threading
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
@@ -26,7 +27,8 @@ from lance_ns.rules import NamespaceRules
 from lance_ns_dir.config import DirConfig
 from lance_ns_dir.native import NativeDirectory
 
-_FORBIDDEN = frozenset("$/\\")
+# `$` and the slashes would lead to another entry or location, a quote into pylance's filter.
+_FORBIDDEN = frozenset("$/\\'")
 _MAX_FILE_NAME = 255
 _HASH_PREFIX = 9
 _SUFFIX = ".lance"
@@ -40,6 +42,7 @@ class DirNamespace(NamespaceRules):
             raise InvalidInput(
                 "a root in memory is not supported", hint="pylance opens tables anew: use a temporary directory"
             )
+        self._deregistering = threading.Lock()
         self._storage = StorageOptions(config.storage)
         self._manifest = NativeDirectory(config.root, self._storage, dir_listing_enabled="false")
         self._lying_there = (
@@ -133,7 +136,7 @@ class DirNamespace(NamespaceRules):
     @hookimpl
     def describe_table(self, request: m.DescribeTableRequest) -> m.DescribeTableResponse:
         """What the entry says."""
-        id = _table(request.id)
+        id = _addressable(request.id)
         answer = self._described(id)
         return m.DescribeTableResponse(
             table=id[-1],
@@ -146,12 +149,13 @@ class DirNamespace(NamespaceRules):
     @hookimpl
     def deregister_table(self, request: m.DeregisterTableRequest) -> m.DeregisterTableResponse:
         """Remove the entry. A dataset that lies in the root without one is marked as deregistered."""
-        id = _table(request.id)
-        answer = self._described(id)
-        try:
-            answer["holder"].ask("deregister_table", id=[*id])
-        except TableNotFound as error:
-            raise _no_table(id) from error
+        id = _addressable(request.id)
+        with self._deregistering:  # pylance tells everybody that comes at once that it was they
+            answer = self._described(id)
+            try:
+                answer["holder"].ask("deregister_table", id=[*id])
+            except TableNotFound as error:
+                raise _no_table(id) from error
         return m.DeregisterTableResponse(id=id, location=answer["location"], properties=answer.get("properties") or {})
 
     @hookimpl
@@ -199,7 +203,7 @@ class DirNamespace(NamespaceRules):
             raise _no_table(id) from error
 
     def _new_table(self, id: Levels) -> Levels:
-        id = _table(id)
+        id = _addressable(id)
         self.require_entry(id[:-1])
         if len(id) == 1 and self._table_if_exists(id):
             raise TableAlreadyExists(f"table {display(id)} already exists")
@@ -229,12 +233,6 @@ def _addressable(id: Levels) -> Levels:
     if _HASH_PREFIX + len(quote(quote("$".join(id), safe=""), safe="")) > _MAX_FILE_NAME:
         raise InvalidInput("the identifier is too long for a file name", hint="use shorter names, or fewer levels")
     return id
-
-
-def _table(id: Levels) -> Levels:
-    if not id:
-        raise InvalidInput("the root is not a table", hint="name a table")
-    return _addressable(id)
 
 
 def _is_plain(name: str) -> bool:

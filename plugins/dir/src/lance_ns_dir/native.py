@@ -76,7 +76,9 @@ class NativeDirectory:
                 return InvalidInput(f"root {root} is no directory")
             manifest.stat()
         except FileNotFoundError:
-            return ServiceUnavailable(f"the directory {root} has vanished", operation=operation, hint="is it mounted?")
+            return ServiceUnavailable(
+                f"the directory {root} does not exist, or has vanished", operation=operation, hint="is it mounted?"
+            )
         except NotADirectoryError:
             return InvalidInput(f"root {root} is no directory")
         except PermissionError:

@@ -54,7 +54,8 @@ class KvNamespace(NamespaceRules):
         location = request.location or default_location(self.config.root, request.id)
         if not self.store.insert(key("table", request.id), [location, request.properties or {}]):
             raise errors.TableAlreadyExists(f"table {display(request.id)} already exists")
-        return m.DeclareTableResponse(location=location, storage_options=self.config.storage)
+        properties = request.properties or {}
+        return m.DeclareTableResponse(location=location, storage_options=self.config.storage, properties=properties)
 
     @hookimpl
     def list_tables(self, request: m.ListTablesRequest) -> m.ListTablesResponse:
@@ -65,14 +66,20 @@ class KvNamespace(NamespaceRules):
     def describe_table(self, request: m.DescribeTableRequest) -> m.DescribeTableResponse:
         if (found := self.store.get(key("table", request.id))) is None:
             raise errors.TableNotFound(f"table {display(request.id)} not found")
-        location, stored = found
-        return m.DescribeTableResponse(location=location, properties=stored, storage_options=self.config.storage)
+        return m.DescribeTableResponse(
+            table=request.id[-1],
+            namespace=request.id[:-1],
+            location=found[0],
+            properties=found[1],
+            storage_options=self.config.storage,
+        )
 
     @hookimpl
     def deregister_table(self, request: m.DeregisterTableRequest) -> m.DeregisterTableResponse:
-        location = self.describe_table(m.DescribeTableRequest(id=request.id)).location
-        self.store.delete(key("table", request.id))
-        return m.DeregisterTableResponse(id=request.id, location=location)
+        found = self.describe_table(m.DescribeTableRequest(id=request.id))
+        if not self.store.delete(key("table", request.id)):
+            raise errors.TableNotFound(f"table {display(request.id)} not found")
+        return m.DeregisterTableResponse(id=request.id, location=found.location, properties=found.properties)
 
 
 def key(kind: str, id: Levels) -> str:

@@ -22,8 +22,8 @@ class Store:
     def put(self, key: str, value: Any) -> None:
         self._run("INSERT OR REPLACE INTO kv VALUES (?, ?)", key, json.dumps(value))
 
-    def delete(self, key: str) -> None:
-        self._run("DELETE FROM kv WHERE key = ?", key)
+    def delete(self, key: str) -> bool:
+        return bool(self._run("DELETE FROM kv WHERE key = ? RETURNING key", key))
 
     def keys(self) -> list[str]:
         return self._run("SELECT key FROM kv")
