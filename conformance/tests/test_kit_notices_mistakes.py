@@ -570,7 +570,7 @@ MISTAKES: dict[str, tuple[str, Mistake]] = {
         ),
     ),
     "decodes what nobody encoded": (
-        "identifiers.escaped_namespaces",
+        "identifiers.hostile_namespaces_dropped",
         entry(
             "create_entry",
             lambda right, self, levels, properties: right.create_entry(
