@@ -25,15 +25,23 @@ Mistake = Callable[[Any], dict[str, Any]]
 
 
 def method(name: str, change: Callable[[Any, Any, Any], Any]) -> Mistake:
-    """A mistake in one method: `change(self, answer of the right one, request)` gives the wrong answer."""
+    """A mistake in one method: `change(self, right, request)` gives the wrong answer.
+
+    `right()` is what the right method answers, `right(other)` what it answers to another request.
+    """
 
     def make(right: Any) -> dict[str, Any]:
         def wrong(self: Any, request: Any) -> Any:
-            return change(self, lambda: getattr(right, name)(self, request), request)
+            return change(self, lambda other=request: getattr(right, name)(self, other), request)
 
         return {name: _hook(wrong)}
 
     return make
+
+
+def request_with(name: str, **changes: Any) -> Mistake:
+    """A mistake that treats every request as if it said something else."""
+    return method(name, lambda self, right, request: right(attrs.evolve(request, **changes)))
 
 
 def _hook(function: Any) -> Any:
@@ -67,7 +75,7 @@ _FIRST: dict[Any, Any] = {}
 
 def naive_location(self: Any, right: Any, request: Any) -> Any:
     location = request.location or f"{self.config.root}/{'/'.join(request.id)}"
-    return getattr(type(self).__mro__[1], "declare_table")(self, attrs.evolve(request, location=location))  # noqa: B009
+    return right(attrs.evolve(request, location=location))
 
 
 def sliced(answer: Any, **changes: Any) -> Any:
@@ -102,12 +110,7 @@ MISTAKES: dict[str, tuple[str, Mistake]] = {
     ),
     "ignores the token": (
         "paging.token_survives",
-        method(
-            "list_tables",
-            lambda self, right, request: (
-                type(self).__mro__[1].list_tables(self, attrs.evolve(request, page_token=None))
-            ),
-        ),
+        request_with("list_tables", page_token=None),
     ),
     "lists full names": (
         "tables.relative_names",
@@ -164,23 +167,14 @@ MISTAKES: dict[str, tuple[str, Mistake]] = {
         "tables.locations_differ",
         method(
             "declare_table",
-            lambda self, right, request: (
-                type(self)
-                .__mro__[1]
-                .declare_table(
-                    self, attrs.evolve(request, location=request.location or f"{self.config.root}/{request.id[-1]}")
-                )
+            lambda self, right, request: right(
+                attrs.evolve(request, location=request.location or f"{self.config.root}/{request.id[-1]}")
             ),
         ),
     ),
     "ignores a given location": (
         "tables.given_location",
-        method(
-            "declare_table",
-            lambda self, right, request: (
-                type(self).__mro__[1].declare_table(self, attrs.evolve(request, location=None))
-            ),
-        ),
+        request_with("declare_table", location=None),
     ),
     "answers no location": (
         "tables.declared_is_there",
@@ -253,12 +247,7 @@ MISTAKES: dict[str, tuple[str, Mistake]] = {
     ),
     "ignores the mode of a create": (
         "namespaces.create_existing",
-        method(
-            "create_namespace",
-            lambda self, right, request: (
-                type(self).__mro__[1].create_namespace(self, attrs.evolve(request, mode="exist_ok"))
-            ),
-        ),
+        request_with("create_namespace", mode="exist_ok"),
     ),
     "replaces in mode ExistOk": (
         "namespaces.create_exist_ok",
@@ -273,12 +262,8 @@ MISTAKES: dict[str, tuple[str, Mistake]] = {
         "namespaces.overwrite_empty",
         method(
             "create_namespace",
-            lambda self, right, request: (
-                type(self)
-                .__mro__[1]
-                .create_namespace(
-                    self, attrs.evolve(request, mode="exist_ok" if request.mode == "Overwrite" else request.mode)
-                )
+            lambda self, right, request: right(
+                attrs.evolve(request, mode="exist_ok" if request.mode == "Overwrite" else request.mode)
             ),
         ),
     ),
@@ -349,10 +334,7 @@ MISTAKES: dict[str, tuple[str, Mistake]] = {
     ),
     "ignores mode Skip": (
         "namespaces.drop_missing_skip",
-        method(
-            "drop_namespace",
-            lambda self, right, request: type(self).__mro__[1].drop_namespace(self, attrs.evolve(request, mode="fail")),
-        ),
+        request_with("drop_namespace", mode="fail"),
     ),
     "does not drop": (
         "namespaces.drop_empty",
@@ -467,7 +449,7 @@ MISTAKES: dict[str, tuple[str, Mistake]] = {
         "tables.case_of_names",
         method(
             "declare_table",
-            lambda self, right, request: type(self).__mro__[1].declare_table(self, _named(request, str.lower)),
+            lambda self, right, request: right(_named(request, str.lower)),
         ),
     ),
     "puts tables of all namespaces together": (
@@ -557,9 +539,7 @@ MISTAKES: dict[str, tuple[str, Mistake]] = {
         "identifiers.long_names",
         method(
             "declare_table",
-            lambda self, right, request: (
-                type(self).__mro__[1].declare_table(self, _named(request, lambda name: name[:64]))
-            ),
+            lambda self, right, request: right(_named(request, lambda name: name[:64])),
         ),
     ),
     "takes a dot for two levels": (
@@ -582,28 +562,22 @@ MISTAKES: dict[str, tuple[str, Mistake]] = {
         "identifiers.lookalikes",
         method(
             "describe_table",
-            lambda self, right, request: (
-                type(self)
-                .__mro__[1]
-                .describe_table(self, _named(request, lambda name: unicodedata.normalize("NFC", name)))
-            ),
+            lambda self, right, request: right(_named(request, lambda name: unicodedata.normalize("NFC", name))),
         ),
     ),
     "strips blanks from names": (
         "identifiers.lookalikes",
         method(
             "describe_table",
-            lambda self, right, request: type(self).__mro__[1].describe_table(self, _named(request, str.strip)),
+            lambda self, right, request: right(_named(request, str.strip)),
         ),
     ),
     "takes numbers for numbers": (
         "identifiers.words",
         method(
             "declare_table",
-            lambda self, right, request: (
-                type(self)
-                .__mro__[1]
-                .declare_table(self, _named(request, lambda name: str(int(name)) if name.isdigit() else name))
+            lambda self, right, request: right(
+                _named(request, lambda name: str(int(name)) if name.isdigit() else name)
             ),
         ),
     ),
@@ -634,11 +608,11 @@ MISTAKES: dict[str, tuple[str, Mistake]] = {
     ),
     "cuts long values of tables": (
         "properties.table_large_value",
-        method("declare_table", lambda self, right, request: _declared_with(self, request, lambda v: v[:255])),
+        method("declare_table", lambda self, right, request: _declared_with(right, request, lambda v: v[:255])),
     ),
     "writes null for empty values of tables": (
         "properties.table_empty_value",
-        method("declare_table", lambda self, right, request: _declared_with(self, request, lambda v: v or "null")),
+        method("declare_table", lambda self, right, request: _declared_with(right, request, lambda v: v or "null")),
     ),
     "keeps so many properties and no more": (
         "properties.many",
@@ -704,14 +678,9 @@ MISTAKES: dict[str, tuple[str, Mistake]] = {
         "writing.unusual_names",
         method(
             "declare_table",
-            lambda self, right, request: (
-                type(self)
-                .__mro__[1]
-                .declare_table(
-                    self,
-                    attrs.evolve(
-                        request, location=f"{self.config.root}/{'/'.join(re.sub(r'[^a-z]', '', x) for x in request.id)}"
-                    ),
+            lambda self, right, request: right(
+                attrs.evolve(
+                    request, location=f"{self.config.root}/{'/'.join(re.sub(r'[^a-z]', '', x) for x in request.id)}"
                 )
             ),
         ),
@@ -731,10 +700,8 @@ MISTAKES: dict[str, tuple[str, Mistake]] = {
         "identifiers.hostile_tables",
         method(
             "declare_table",
-            lambda self, right, request: (
-                type(self)
-                .__mro__[1]
-                .declare_table(self, attrs.evolve(request, id=(*request.id[:-1], request.id[-1].strip(".-") or "x")))
+            lambda self, right, request: right(
+                attrs.evolve(request, id=(*request.id[:-1], request.id[-1].strip(".-") or "x"))
             ),
         ),
     ),
@@ -787,9 +754,9 @@ def _named(request: Any, change: Callable[[str], str]) -> Any:
     return attrs.evolve(request, id=(*request.id[:-1], change(request.id[-1])))
 
 
-def _declared_with(self: Any, request: Any, change: Callable[[str], str]) -> Any:
+def _declared_with(right: Any, request: Any, change: Callable[[str], str]) -> Any:
     changed = {key: change(value) for key, value in (request.properties or {}).items()}
-    return type(self).__mro__[1].declare_table(self, attrs.evolve(request, properties=changed))
+    return right(attrs.evolve(request, properties=changed))
 
 
 def _replacing(self: Any, request: Any, right: Callable[[], Any]) -> Any:
@@ -925,13 +892,6 @@ def rich(kv: Any) -> Any:
             return value
 
     return RichNamespace
-
-
-def request_with(name: str, **changes: Any) -> Mistake:
-    """A mistake that treats every request as if it said something else."""
-    return method(
-        name, lambda self, right, request: getattr(type(self).__mro__[1], name)(self, attrs.evolve(request, **changes))
-    )
 
 
 def _stored(self: Any, id: Any, value: Any) -> Any:

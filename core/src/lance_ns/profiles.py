@@ -54,13 +54,13 @@ def load(name: str | None = None) -> Profile | None:
     sections = _sections(path)
     unset: list[tuple[str, str]] = []
     values = Hidden({key: _resolved(value, key, unset) for key, value in sections.get(name, Hidden()).items()})
-    values.update(_from_environment(name))  # a variable's value is taken as it is
+    overriding = Hidden(_from_environment(name))
+    values.update(overriding)  # a variable's value is taken as it is
     for key, variable in unset:
-        if key in _from_environment(name):
-            continue
-        raise InvalidInput(
-            f"profile {name!r}: {key} refers to ${{{variable}}}, which is not set", hint=f"set it, or edit {path}"
-        )
+        if key not in overriding:
+            raise InvalidInput(
+                f"profile {name!r}: {key} refers to ${{{variable}}}, which is not set", hint=f"set it, or edit {path}"
+            )
     if name not in sections and not values:
         raise InvalidInput(
             f"unknown profile {name!r} in {path or 'any configuration file'}",

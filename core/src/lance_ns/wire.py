@@ -44,7 +44,6 @@ def _converter() -> Any:
     from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
     converter = Converter(
-        omit_if_default=True,
         forbid_extra_keys=True,
         prefer_attrib_converters=True,
         detailed_validation=False,
@@ -59,9 +58,7 @@ def _converter() -> Any:
         return make_dict_unstructure_fn(kind, converter, _cattrs_omit_if_default=True, **extensions(kind))
 
     def structured(kind: type[Any]) -> Any:
-        return make_dict_structure_fn(
-            kind, converter, _cattrs_forbid_extra_keys=True, _cattrs_detailed_validation=False, **extensions(kind)
-        )
+        return make_dict_structure_fn(kind, converter, **extensions(kind))
 
     converter.register_unstructure_hook_factory(attrs.has, unstructured)
     converter.register_structure_hook_factory(attrs.has, structured)

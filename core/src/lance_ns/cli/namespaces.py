@@ -7,9 +7,8 @@ from typing import Any
 import attrs
 import click
 
-from lance_ns import wire
 from lance_ns.cli.options import connected, json_option, pairs_of, properties_option
-from lance_ns.cli.output import clean, count, show_json, size
+from lance_ns.cli.output import clean, count, show_json, size, tell
 from lance_ns.derived import contents
 from lance_ns.errors import LanceNsError
 from lance_ns.identifiers import Levels
@@ -63,10 +62,7 @@ def tree(ns: Namespace, namespace: str, names: bool, as_json: bool) -> None:
 def create_namespace(ns: Namespace, namespace: str, mode: str, assignments: tuple[str, ...], as_json: bool) -> None:
     """Create NAMESPACE."""
     answer = ns.create_namespace(namespace, mode=mode, properties=pairs_of(assignments, "--set"))
-    if as_json:
-        show_json(wire.unstructure(answer))
-    else:
-        click.echo(f"created namespace {ns.show(ns.parse(namespace))}")
+    tell(answer, f"created namespace {ns.show(ns.parse(namespace))}", as_json=as_json)
 
 
 @click.command("drop-namespace")
@@ -79,10 +75,7 @@ def drop_namespace(ns: Namespace, namespace: str, skip_missing: bool, cascade: b
     """Drop NAMESPACE. The data of tables is never deleted."""
     behavior = DropBehavior.CASCADE if cascade else DropBehavior.RESTRICT
     answer = ns.drop_namespace(namespace, mode="skip" if skip_missing else "fail", behavior=behavior)
-    if as_json:
-        show_json(wire.unstructure(answer))
-    else:
-        click.echo(f"dropped namespace {ns.show(ns.parse(namespace))}")
+    tell(answer, f"dropped namespace {ns.show(ns.parse(namespace))}", as_json=as_json)
 
 
 @attrs.define

@@ -13,9 +13,19 @@ def show_json(content: Any) -> None:
     click.echo(json.dumps(content, indent=2, ensure_ascii=False, default=str))
 
 
+def tell(answer: Any, line: str, *, as_json: bool) -> None:
+    """Print what a change answered: as JSON without storage options, which may be secret, or as a line for people."""
+    if not as_json:
+        click.echo(line)
+        return
+    from lance_ns import wire
+
+    show_json({key: value for key, value in wire.unstructure(answer).items() if key != "storage_options"})
+
+
 def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print rows in aligned columns."""
-    lines = [tuple(headings), *(tuple(map(_clean, row)) for row in rows)]
+    lines = [tuple(headings), *(tuple(map(clean, row)) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
     for at, line in enumerate(lines):
         text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
@@ -27,7 +37,7 @@ def show_pairs(pairs: Iterable[tuple[str, str]]) -> None:
     listed = list(pairs)
     width = max((len(name) for name, _ in listed), default=0)
     for name, value in listed:
-        click.echo(f"{click.style(name.ljust(width), bold=True)}  {_clean(value)}")
+        click.echo(f"{click.style(name.ljust(width), bold=True)}  {clean(value)}")
 
 
 def count(number: int) -> str:
@@ -42,10 +52,6 @@ def size(number: int) -> str:
 
 def clean(text: str) -> str:
     """A name or value that cannot move the cursor or hide anything on a terminal."""
-    return _clean(text)
-
-
-def _clean(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 

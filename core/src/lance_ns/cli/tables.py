@@ -6,7 +6,7 @@ import click
 
 from lance_ns import wire
 from lance_ns.cli.options import connected, json_option, pairs_of, properties_option
-from lance_ns.cli.output import clean, show_json, show_pairs, show_table
+from lance_ns.cli.output import clean, show_json, show_pairs, show_table, tell
 from lance_ns.errors import NamespaceNotFound, TableNotFound
 from lance_ns.models import RegisterMode
 from lance_ns.namespace import Namespace
@@ -38,10 +38,7 @@ def describe(ns: Namespace, identifier: str, detailed: bool, show_storage_option
 def declare(ns: Namespace, table: str, location: str | None, assignments: tuple[str, ...], as_json: bool) -> None:
     """Enter TABLE in the catalog without data."""
     answer = ns.declare_table(table, location=location, properties=pairs_of(assignments, "--set"))
-    if as_json:
-        show_json({key: value for key, value in wire.unstructure(answer).items() if key != "storage_options"})
-    else:
-        click.echo(f"declared table {ns.show(ns.parse(table))} at {answer.location}")
+    tell(answer, f"declared table {ns.show(ns.parse(table))} at {answer.location}", as_json=as_json)
 
 
 @click.command()
@@ -56,10 +53,7 @@ def declare(ns: Namespace, table: str, location: str | None, assignments: tuple[
 def register(ns: Namespace, table: str, location: str, mode: str, assignments: tuple[str, ...], as_json: bool) -> None:
     """Enter TABLE, whose data is at LOCATION, in the catalog."""
     answer = ns.register_table(table, location, mode=mode, properties=pairs_of(assignments, "--set"))
-    if as_json:
-        show_json(wire.unstructure(answer))
-    else:
-        click.echo(f"registered table {ns.show(ns.parse(table))} at {answer.location}")
+    tell(answer, f"registered table {ns.show(ns.parse(table))} at {answer.location}", as_json=as_json)
 
 
 @click.command()
@@ -69,10 +63,8 @@ def register(ns: Namespace, table: str, location: str, mode: str, assignments: t
 def deregister(ns: Namespace, table: str, as_json: bool) -> None:
     """Take TABLE out of the catalog. Its data stays where it is."""
     answer = ns.deregister_table(table)
-    if as_json:
-        show_json(wire.unstructure(answer))
-    else:
-        click.echo(f"deregistered table {ns.show(ns.parse(table))}; its data stays at {answer.location}")
+    line = f"deregistered table {ns.show(ns.parse(table))}; its data stays at {answer.location}"
+    tell(answer, line, as_json=as_json)
 
 
 @click.command()

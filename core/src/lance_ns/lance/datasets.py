@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lance_ns.namespace import Namespace
 
 EXPIRES = "expires_at_millis"
-_REDIRECTING = ("endpoint", "proxy", "allow_http", "allow_invalid", "virtual_hosted", "metadata_endpoint", "url")
+_REDIRECTING = ("endpoint", "proxy", "allow_http", "allow_invalid", "virtual_hosted", "url")
 _COMMIT_OPTIONS = {"commit_message", "commit_timeout", "commit_lock", "enable_v2_manifest_paths"}
 Described = m.DescribeTableResponse | m.DeclareTableResponse
 
