@@ -24,6 +24,8 @@ _VERSION = 1
 _CHECK = 6
 SIDE_BY_SIDE = 8
 """How many calls run at once where a listing needs one for each entry."""
+MOST_AT_ONCE = 1000
+"""How many entries a page has when nobody says, where each needs a call."""
 
 
 @attrs.frozen
@@ -88,16 +90,40 @@ def page_of_names(backend: str, request: Listing, names: Iterable[str]) -> tuple
     return page, token(backend, request, Position(last=page[-1]))
 
 
+def page_of_matching(
+    backend: str, request: Listing, names: Iterable[str], matches: Callable[[str], bool]
+) -> tuple[list[str], str | None]:
+    """One page of those names for which `matches` says yes, sorted, and the token of the next one.
+
+    For catalogs that must be asked about every name. They are asked about some names at a time, side by side, and about
+    none that lie far behind the page; how many never depends on who answers first.
+    """
+    limit = request.limit or MOST_AT_ONCE
+    last = position(backend, request).last
+    rest = sorted({name for name in names if last is None or name > last})
+    found: list[str] = []
+    while rest and len(found) <= limit:
+        size = max(limit + 1 - len(found), SIDE_BY_SIDE)
+        asked, rest = rest[:size], rest[size:]
+        found += [name for name, fits in zip(asked, side_by_side(matches, asked), strict=True) if fits]
+    page = found[:limit]
+    return page, token(backend, request, Position(last=page[-1])) if len(found) > limit else None
+
+
 def side_by_side(call: Callable[[T], U], items: Iterable[T], workers: int = SIDE_BY_SIDE) -> Iterator[U]:
-    """The results of `call` for each item, in their order, with at most `workers` calls under way."""
+    """The results of `call` for each item, in their order, with at most `workers` calls under way.
+
+    Each call sees the context variables of the caller.
+    """
     from collections import deque
     from concurrent.futures import Future, ThreadPoolExecutor
+    from contextvars import copy_context
 
     with ThreadPoolExecutor(workers, thread_name_prefix="lance-ns") as pool:
         under_way: deque[Future[U]] = deque()
         try:
             for item in items:
-                under_way.append(pool.submit(call, item))
+                under_way.append(pool.submit(copy_context().run, call, item))
                 if len(under_way) >= workers:
                     yield under_way.popleft().result()
             while under_way:

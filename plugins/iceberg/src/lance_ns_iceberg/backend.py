@@ -1,0 +1,393 @@
+"""The backend `iceberg`: the operations as calls of the Iceberg REST API."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lance_ns import models as m
+from lance_ns.config import StorageOptions
+from lance_ns.errors import (
+    ConcurrentModification,
+    InvalidInput,
+    NamespaceAlreadyExists,
+    NamespaceNotEmpty,
+    NamespaceNotFound,
+    TableAlreadyExists,
+    TableNotFound,
+)
+from lance_ns.identifiers import Levels, default_location, display
+from lance_ns.paging import page_of_matching, page_of_names
+from lance_ns.rest.backend import RestNamespace, client_of, operation
+from lance_ns.rest.client import Answer
+from lance_ns.rest.dialect import Dialect, Kinds, iceberg_error
+from lance_ns_iceberg import mapping
+from lance_ns_iceberg.config import IcebergConfig
+from lance_ns_iceberg.routes import Warehouse, Warehouses, namespace_levels, table_levels
+
+DIALECT = Dialect(
+    read=iceberg_error,
+    kinds={
+        "NoSuchNamespaceException": NamespaceNotFound,
+        "NoSuchWarehouseException": NamespaceNotFound,
+        "NoSuchTableException": TableNotFound,
+        "NamespaceNotEmptyException": NamespaceNotEmpty,
+        "CommitFailedException": ConcurrentModification,
+    },
+)
+_NAMESPACE: Kinds = {404: NamespaceNotFound}
+_NEW_NAMESPACE: Kinds = {404: NamespaceNotFound, 409: NamespaceAlreadyExists}
+_TABLE: Kinds = {"NoSuchNamespaceException": TableNotFound, 404: TableNotFound}
+_NEW_TABLE: Kinds = {404: NamespaceNotFound, 409: TableAlreadyExists}
+_COMMIT: Kinds = {**_TABLE, 409: ConcurrentModification}
+_RENAME: Kinds = {404: TableNotFound, 409: TableAlreadyExists}
+_DELEGATION = {"X-Iceberg-Access-Delegation": "vended-credentials"}
+_COMMIT_ATTEMPTS = 5
+
+
+class IcebergNamespace(RestNamespace):
+    """Namespaces and tables of the warehouses behind one endpoint."""
+
+    def __init__(self, config: IcebergConfig) -> None:
+        self.client = client_of(
+            config,
+            DIALECT,
+            connect_seconds=config.connect_timeout / 1000,
+            read_seconds=config.read_timeout / 1000,
+            token_path="/v1/oauth/tokens",  # noqa: S106  # a path
+            scope="catalog",
+        )
+        self._config = config
+        self._storage = StorageOptions(config.storage)
+        self._warehouses = Warehouses(self.client, config.prefix)
+
+    # --- namespaces -----------------------------------------------------------------------------------------------
+
+    def create_entry(self, id: Levels, properties: Mapping[str, str]) -> None:
+        """Create a namespace whose parent exists and that can be addressed afterwards."""
+        if not id:
+            raise NamespaceAlreadyExists("the root namespace always exists")
+        warehouse, levels = self._namespace(id)
+        if len(levels) > 1:
+            self._require_namespace(id[:-1])  # some servers would make the parent up
+        self._require_addressable(id, warehouse.namespace(levels))
+        self.client.call(
+            "POST",
+            warehouse.namespaces(),
+            json_body={"namespace": [*levels], "properties": dict(properties)},
+            meaning=_NEW_NAMESPACE,
+            settle=lambda: self._made(id, properties),
+            idempotency_key=warehouse.new_key(),
+        )
+
+    def find_entry(self, id: Levels) -> Mapping[str, str] | None:
+        """The properties of a namespace; the root has none."""
+        if not id:
+            return {}
+        try:
+            warehouse, levels = self._namespace(id)
+            answer = self.client.call("GET", warehouse.namespace(levels), meaning={**_NAMESPACE, **_odd(id)})
+        except NamespaceNotFound:
+            return None
+        return mapping.properties_of(answer.body)
+
+    def replace_entry(self, id: Levels, properties: Mapping[str, str]) -> None:
+        """Set the new properties, and remove the others that anybody may remove."""
+        warehouse, levels = self._namespace(id)
+        existing = self.require_entry(id)
+        removals = [key for key in existing if key not in properties and key != "location"]
+        self.client.call(
+            "POST",
+            f"{warehouse.namespace(levels)}/properties",
+            json_body={"removals": removals, "updates": dict(properties)},
+            meaning=_NAMESPACE,
+            settle=lambda: self._made(id, properties),
+            idempotency_key=warehouse.new_key(),
+        )
+
+    def is_empty(self, id: Levels) -> bool:
+        """Whether the server lists nothing in a namespace."""
+        warehouse, levels = self._namespace(id)
+        return not any(self._children(warehouse, levels)) and not any(self._table_names(warehouse, levels))
+
+    @operation
+    def drop_namespace(self, request: m.DropNamespaceRequest) -> m.DropNamespaceResponse:
+        """One call: the server refuses to drop what is not empty, and a missing one is what was wanted."""
+        if not request.id:
+            raise InvalidInput("the root namespace cannot be dropped")
+        try:
+            warehouse, levels = self._namespace(request.id)
+            self.client.call(
+                "DELETE",
+                warehouse.namespace(levels),
+                meaning={**_NAMESPACE, **_odd(request.id), 409: NamespaceNotEmpty},
+                answers=False,
+            )
+        except NamespaceNotFound:
+            pass
+        return m.DropNamespaceResponse()
+
+    @operation
+    def namespace_exists(self, request: m.NamespaceExistsRequest) -> m.NamespaceExistsResponse:
+        """One call without a body."""
+        if request.id:
+            self._require_namespace(request.id)
+        return m.NamespaceExistsResponse()
+
+    @operation
+    def list_namespaces(self, request: m.ListNamespacesRequest) -> m.ListNamespacesResponse:
+        """The warehouse for the root, else the children of a namespace or of a warehouse."""
+        if not request.id:
+            if self._config.warehouse is None:
+                raise InvalidInput(
+                    "the warehouses of a server cannot be listed", hint="set the property 'warehouse', or name one"
+                )
+            children: list[str] = [self._config.warehouse]
+        elif len(request.id) == 1:
+            children = list(self._children(self._warehouses[request.id[0]], ()))
+        else:
+            warehouse, levels = self._namespace(request.id)
+            children = list(self._children(warehouse, levels))
+            if not children:
+                self._require_namespace(request.id)  # some servers list nothing in what does not exist
+        names, token = page_of_names("iceberg", request, children)
+        return m.ListNamespacesResponse(namespaces=names, page_token=token)
+
+    # --- tables ---------------------------------------------------------------------------------------------------
+
+    @operation
+    def declare_table(self, request: m.DeclareTableRequest) -> m.DeclareTableResponse:
+        """Create an Iceberg table with the dummy schema where the Lance table is to lie."""
+        location = request.location or default_location(self._config.root, request.id)
+        metadata = self._create(request.id, location, request.properties or {})
+        return m.DeclareTableResponse(
+            location=metadata["location"],
+            storage_options=mapping.storage_options(metadata, self._storage),
+            properties=mapping.properties_of(metadata),
+        )
+
+    @operation
+    def register_table(self, request: m.RegisterTableRequest) -> m.RegisterTableResponse:
+        """Create an Iceberg table at the location of the data, or move the one there is."""
+        try:
+            metadata = self._create(request.id, request.location, request.properties or {})
+        except TableAlreadyExists:
+            if request.mode is not m.RegisterMode.OVERWRITE:
+                raise
+            existing = mapping.require_lance(mapping.metadata_of(self._load(request.id).body), request.id)
+            metadata = self._commit(request.id, existing, mapping.replacement(existing, request))
+        return m.RegisterTableResponse(location=metadata["location"], properties=mapping.properties_of(metadata))
+
+    @operation
+    def list_tables(self, request: m.ListTablesRequest) -> m.ListTablesResponse:
+        """One call for the names; then the tables are loaded, some at a time, until the page is full."""
+        warehouse, levels = self._namespace(request.id)
+        names = sorted(self._table_names(warehouse, levels))
+        if not names:
+            self._require_namespace(request.id)  # some servers list nothing in what does not exist
+        found, token = page_of_matching("iceberg", request, names, lambda name: self._is_lance((*request.id, name)))
+        return m.ListTablesResponse(tables=found, page_token=token)
+
+    @operation
+    def describe_table(self, request: m.DescribeTableRequest) -> m.DescribeTableResponse:
+        """What the Iceberg table says."""
+        answer = self._load(request.id, headers=_DELEGATION if request.vend_credentials else None)
+        metadata = mapping.require_lance(mapping.metadata_of(answer.body), request.id)
+        options = mapping.storage_options(metadata, self._storage)
+        if request.vend_credentials:
+            options = options | mapping.vended(answer.body)
+        return m.DescribeTableResponse(
+            table=request.id[-1],
+            namespace=request.id[:-1],
+            location=metadata["location"],
+            storage_options=options,
+            properties=mapping.properties_of(metadata),
+        )
+
+    @operation
+    def deregister_table(self, request: m.DeregisterTableRequest) -> m.DeregisterTableResponse:
+        """Drop the Iceberg table, and never ask the server to purge."""
+        metadata = mapping.require_lance(mapping.metadata_of(self._load(request.id).body), request.id)
+        warehouse, levels = self._table(request.id)
+        self.client.call(
+            "DELETE", warehouse.table(levels), query={"purgeRequested": "false"}, meaning=_TABLE, answers=False
+        )
+        return m.DeregisterTableResponse(
+            id=request.id, location=metadata["location"], properties=mapping.properties_of(metadata)
+        )
+
+    @operation
+    def rename_table(self, request: m.RenameTableRequest) -> m.RenameTableResponse:
+        """One call of the server's, after a look whether it is a Lance table and where it goes exists."""
+        parent = request.id[:-1] if request.new_namespace_id is None else request.new_namespace_id
+        target = (*parent, request.new_table_name)
+        warehouse, levels = self._table(request.id)
+        to_warehouse, to_levels = table_levels(target)
+        if to_warehouse != request.id[0]:
+            raise InvalidInput(f"a table cannot leave its warehouse {request.id[0]}", hint="copy it instead")
+        mapping.require_lance(mapping.metadata_of(self._load(request.id).body), request.id)
+        if parent != request.id[:-1]:
+            self._require_namespace(parent)  # some servers would make it up
+        self._require_addressable(target, warehouse.table(to_levels))
+        self.client.call(
+            "POST",
+            f"{warehouse.base}/tables/rename",
+            json_body={"source": _identifier(levels), "destination": _identifier(to_levels)},
+            meaning=_RENAME,
+            answers=False,
+            settle=lambda: self._moved(request.id, target),
+            idempotency_key=warehouse.new_key(),
+        )
+        return m.RenameTableResponse()
+
+    @operation
+    def alter_table_properties(self, request: m.AlterTablePropertiesRequest) -> m.AlterTablePropertiesResponse:
+        """One commit that names the properties to set and to remove, so that others' changes stay."""
+        updates, removals = dict(request.updates or {}), [*(request.removals or ())]
+        if mapping.TYPE in updates or mapping.TYPE in removals:
+            raise InvalidInput(f"{mapping.TYPE} says that this is a Lance table", hint="deregister it instead")
+        metadata = mapping.require_lance(mapping.metadata_of(self._load(request.id).body), request.id)
+        if updates or removals:
+            metadata = self._commit(request.id, metadata, mapping.alteration(updates, removals))
+        return m.AlterTablePropertiesResponse(properties=mapping.properties_of(metadata))
+
+    # --- inside ---------------------------------------------------------------------------------------------------
+
+    def _namespace(self, id: Levels) -> tuple[Warehouse, Levels]:
+        name, levels = namespace_levels(id)
+        return self._warehouses[name], levels
+
+    def _table(self, id: Levels) -> tuple[Warehouse, Levels]:
+        name, levels = table_levels(id)
+        return self._warehouses[name], levels
+
+    def _require_namespace(self, id: Levels) -> None:
+        warehouse, levels = self._namespace(id)
+        try:
+            self.client.call("HEAD", warehouse.namespace(levels), meaning={**_NAMESPACE, **_odd(id)})
+        except NamespaceNotFound as error:
+            raise NamespaceNotFound(f"namespace {display(id, '.')} not found", native=error.native) from error
+
+    def _require_addressable(self, id: Levels, path: str) -> None:
+        """Refuse a name that the server would take and then never find: ask for it before it is made."""
+        if _odd(id):
+            try:
+                self.client.call("HEAD", path, meaning={**_odd(id), 404: NamespaceNotFound})
+            except NamespaceNotFound:
+                return
+            except InvalidInput as error:
+                raise InvalidInput(
+                    f"this server cannot address {display(id, '.')}",
+                    native=error.native,
+                    hint="use letters, digits, _ and -",
+                ) from error
+
+    def _children(self, warehouse: Warehouse, levels: Levels) -> Iterator[str]:
+        query = {"parent": warehouse.parent(levels)} if levels else {}
+        for each in self._listed(warehouse.namespaces(), "namespaces", levels, query):
+            yield each[-1]
+
+    def _table_names(self, warehouse: Warehouse, levels: Levels) -> Iterator[str]:
+        for each in self._listed(warehouse.tables(levels), "identifiers", levels, {}):
+            yield each["name"]
+
+    def _listed(self, path: str, field: str, levels: Levels, query: dict[str, str]) -> Iterator[Any]:
+        """All entries of a listing, which some servers give in pages though nobody asked for them."""
+        while True:
+            body = self.client.call("GET", path, query=query, meaning={**_NAMESPACE, **_odd(levels)}).body
+            yield from mapping.list_in(body, field)
+            token = body.get("next-page-token")
+            if not token:
+                return
+            query = {**query, "pageToken": token}
+
+    def _load(self, id: Levels, headers: Mapping[str, str] | None = None) -> Answer:
+        try:
+            warehouse, levels = self._table(id)
+            return self.client.call(
+                "GET",
+                warehouse.table(levels),
+                query={"snapshots": "refs"},
+                meaning={**_TABLE, **_odd(id)},
+                headers=headers,
+            )
+        except (NamespaceNotFound, TableNotFound) as error:
+            raise TableNotFound(f"table {display(id, '.')} not found", native=error.native) from error
+
+    def _is_lance(self, id: Levels) -> bool:
+        try:
+            return mapping.is_lance(mapping.metadata_of(self._load(id).body))
+        except TableNotFound:
+            return False  # somebody dropped it since its name was listed
+
+    def _create(self, id: Levels, location: str, properties: Mapping[str, str]) -> dict[str, Any]:
+        warehouse, levels = self._table(id)
+        self._require_namespace(id[:-1])  # some servers would make it up
+        self._require_addressable(id, warehouse.table(levels))
+        answer = self.client.call(
+            "POST",
+            warehouse.tables(levels[:-1]),
+            json_body=mapping.creation(levels[-1], location, properties),
+            meaning=_NEW_TABLE,
+            settle=lambda: self._created(id, location, properties),
+            idempotency_key=warehouse.new_key(),
+        )
+        return mapping.metadata_of(answer.body)
+
+    def _commit(self, id: Levels, metadata: Mapping[str, Any], updates: list[dict[str, Any]]) -> dict[str, Any]:
+        """Change a table, provided that it is still the same one; a lost race is run again, the changes are apart."""
+        warehouse, levels = self._table(id)
+        body = mapping.commit(metadata, updates)
+        for attempt in range(_COMMIT_ATTEMPTS):
+            try:
+                answer = self.client.call(
+                    "POST",
+                    warehouse.table(levels),
+                    json_body=body,
+                    meaning=_COMMIT,
+                    settle=lambda: self._committed(id, metadata, updates),
+                    idempotency_key=warehouse.new_key(),
+                )
+                return mapping.metadata_of(answer.body)
+            except ConcurrentModification:
+                now = mapping.metadata_of(self._load(id).body)
+                if attempt + 1 == _COMMIT_ATTEMPTS or now.get("table-uuid") != metadata.get("table-uuid"):
+                    raise
+        raise AssertionError  # the loop returns or raises
+
+    # What a call did whose answer never came: the catalog is asked.
+
+    def _made(self, id: Levels, properties: Mapping[str, str]) -> Any:
+        existing = self.find_entry(id)
+        if existing is None:
+            return None
+        if not properties.items() <= existing.items():
+            raise NamespaceAlreadyExists(f"namespace {display(id, '.')} already exists, with other properties")
+        return {"properties": existing}
+
+    def _created(self, id: Levels, location: str, properties: Mapping[str, str]) -> Any:
+        try:
+            loaded = self._load(id).body
+        except TableNotFound:
+            return None
+        metadata = mapping.metadata_of(loaded)
+        if not mapping.is_as_asked(metadata, location, properties):
+            raise TableAlreadyExists(f"table {display(id, '.')} already exists, and is another one")
+        return loaded
+
+    def _committed(self, id: Levels, before: Mapping[str, Any], updates: list[dict[str, Any]]) -> Any:
+        loaded = self._load(id).body
+        return loaded if mapping.is_committed(mapping.metadata_of(loaded), before, updates) else None
+
+    def _moved(self, id: Levels, target: Levels) -> Any:
+        if self._is_lance(target) and not self._is_lance(id):
+            return {}
+        return None
+
+
+def _odd(id: Levels) -> Kinds:
+    """A server that cannot read a path says 400; with ordinary names it means something else."""
+    plain = all(level.isascii() and level.replace("_", "").replace("-", "").isalnum() for level in id)
+    return {} if plain else {400: InvalidInput}
+
+
+def _identifier(levels: Levels) -> dict[str, Any]:
+    return {"namespace": [*levels[:-1]], "name": levels[-1]}
