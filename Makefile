@@ -8,12 +8,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 DISTRIBUTIONS := core conformance $(sort $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml)))
-SOURCES := core/src plugins/dir/src conformance/src
+SOURCES := $(addsuffix /src,$(DISTRIBUTIONS))
 TYPED := $(SOURCES) tests/third_party/kv/src servers
 PROJECT_FILES := requirements-dev.txt servers/requirements.txt constraints.txt $(addsuffix /pyproject.toml,$(DISTRIBUTIONS))
 WHEELHOUSE := build/wheelhouse
 
-.PHONY: help setup demo test live live-all servers-up servers-down lint format types docs bench build wheelhouse clean
+.PHONY: help setup demo test live live-all servers-up servers-down lint format types docs record bench build wheelhouse clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ types: setup ## Check types, strictly
 
 format: setup ## Format the code and mend what can be mended
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
+
+record: setup ## Record the cassettes of one backend anew from real servers: make record BACKEND=iceberg [SERVER=nessie-0.99.0]
+	@$(BIN)/python tools/record.py $(BACKEND) $(SERVER)
 
 bench: setup ## Measure ratios to the bare libraries; ONLY=relay measures one suite
 	@$(BIN)/python -m benchmarks $(ONLY)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -72,3 +73,17 @@ def installed(tmp_path_factory: pytest.TempPathFactory, wheels: Path, workspace:
         return python
 
     return make
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print which backend was seen to read and write on which storage."""
+    pairs = [
+        value
+        for report in terminalreporter.getreports("passed")
+        for key, value in report.user_properties
+        if key == "storage_pair" and report.when == "call"
+    ]
+    if pairs:
+        terminalreporter.section("pylance through the bridge")
+        for pair in pairs:
+            terminalreporter.write_line(pair)

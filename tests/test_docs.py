@@ -50,6 +50,32 @@ def test_every_code_block_runs_and_shows_what_the_page_shows(page: Path, tmp_pat
             assert title, f"{page} has a block that nobody runs: {language}"
 
 
+# What a page shows as a server's address, and the property that holds the real one. Secrets are shown as "<…>".
+ADDRESSES = {
+    "http://localhost:8080": "endpoint",
+    "http://localhost:8181": "endpoint",
+    "http://localhost:5000": "endpoint",
+    "thrift://localhost:9083": "uri",
+}
+ON_SERVERS = [
+    pytest.param(page, content, title.split()[1], marks=pytest.mark.live(title.split()[1]), id=f"{page}-{number}")
+    for page in PAGES
+    for number, (language, title, content) in enumerate(blocks_of(page))
+    if language == "python" and title.strip().startswith("live ")
+]
+
+
+@pytest.mark.parametrize(("page", "content", "server"), ON_SERVERS)
+def test_every_example_titled_live_runs_on_its_server(page, content, server, live_server, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    properties = live_server(server).properties
+    for shown, name in ADDRESSES.items():
+        content = content.replace(shown, str(properties.get(name, shown)))
+    for name, value in re.findall(r"(\w+)=(\"<[^\"]*>\")", content):
+        content = content.replace(value, repr(properties[name]))
+    exec(compile(content, str(page), "exec"), {"__name__": "__page__"})  # the page's own words
+
+
 def first_comment(content: str) -> str:
     return content.splitlines()[0].removeprefix("# ")
 

@@ -1,6 +1,7 @@
 """The backend `iceberg`: the operations as calls of the Iceberg REST API."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from lance_ns import models as m
@@ -8,33 +9,20 @@ from lance_ns.config import StorageOptions
 from lance_ns.errors import (
     ConcurrentModification,
     InvalidInput,
-    NamespaceAlreadyExists,
-    NamespaceNotEmpty,
     NamespaceNotFound,
     TableAlreadyExists,
     TableNotFound,
 )
 from lance_ns.identifiers import Levels, default_location, display
 from lance_ns.paging import page_of_matching, page_of_names
-from lance_ns.rest.backend import RestNamespace, client_of, operation
+from lance_ns.rest.backend import client_of, operation
 from lance_ns.rest.client import Answer
 from lance_ns.rest.dialect import Dialect, Kinds, iceberg_error
+from lance_ns.rest.iceberg import ERRORS, IcebergNamespaces, Warehouse, Warehouses, odd, properties_of
 from lance_ns_iceberg import mapping
 from lance_ns_iceberg.config import IcebergConfig
-from lance_ns_iceberg.routes import Warehouse, Warehouses, namespace_levels, table_levels
 
-DIALECT = Dialect(
-    read=iceberg_error,
-    kinds={
-        "NoSuchNamespaceException": NamespaceNotFound,
-        "NoSuchWarehouseException": NamespaceNotFound,
-        "NoSuchTableException": TableNotFound,
-        "NamespaceNotEmptyException": NamespaceNotEmpty,
-        "CommitFailedException": ConcurrentModification,
-    },
-)
-_NAMESPACE: Kinds = {404: NamespaceNotFound}
-_NEW_NAMESPACE: Kinds = {404: NamespaceNotFound, 409: NamespaceAlreadyExists}
+DIALECT = Dialect(read=iceberg_error, kinds=ERRORS)
 _TABLE: Kinds = {"NoSuchNamespaceException": TableNotFound, 404: TableNotFound}
 _NEW_TABLE: Kinds = {404: NamespaceNotFound, 409: TableAlreadyExists}
 _COMMIT: Kinds = {**_TABLE, 409: ConcurrentModification}
@@ -43,7 +31,7 @@ _DELEGATION = {"X-Iceberg-Access-Delegation": "vended-credentials"}
 _COMMIT_ATTEMPTS = 5
 
 
-class IcebergNamespace(RestNamespace):
+class IcebergNamespace(IcebergNamespaces):
     """Namespaces and tables of the warehouses behind one endpoint."""
 
     def __init__(self, config: IcebergConfig) -> None:
@@ -57,80 +45,47 @@ class IcebergNamespace(RestNamespace):
         )
         self._config = config
         self._storage = StorageOptions(config.storage)
-        self._warehouses = Warehouses(self.client, config.prefix)
+        self.warehouses = Warehouses(self.client, config.prefix)
 
     # --- namespaces -----------------------------------------------------------------------------------------------
 
+    def namespace(self, id: Levels) -> tuple[Warehouse, Levels]:
+        """Refuse a dot within a level: catalogs store `["a.b"]` and `["a", "b"]` as the same namespace."""
+        for level in id[1:]:
+            if "." in level:
+                raise InvalidInput(
+                    f"a level of a namespace cannot hold a dot here: {level!r}",
+                    hint="Iceberg catalogs would read it as two levels",
+                )
+        return super().namespace(id)
+
     def create_entry(self, id: Levels, properties: Mapping[str, str]) -> None:
         """Create a namespace whose parent exists and that can be addressed afterwards."""
-        if not id:
-            raise NamespaceAlreadyExists("the root namespace always exists")
-        warehouse, levels = self._namespace(id)
-        if len(levels) > 1:
-            self._require_namespace(id[:-1])  # some servers would make the parent up
-        self._require_addressable(id, warehouse.namespace(levels))
-        self.client.call(
-            "POST",
-            warehouse.namespaces(),
-            json_body={"namespace": [*levels], "properties": dict(properties)},
-            meaning=_NEW_NAMESPACE,
-            settle=lambda: self._made(id, properties),
-            idempotency_key=warehouse.new_key(),
-        )
-
-    def find_entry(self, id: Levels) -> Mapping[str, str] | None:
-        """The properties of a namespace; the root has none."""
-        if not id:
-            return {}
-        try:
-            warehouse, levels = self._namespace(id)
-            answer = self.client.call("GET", warehouse.namespace(levels), meaning={**_NAMESPACE, **_odd(id)})
-        except NamespaceNotFound:
-            return None
-        return mapping.properties_of(answer.body)
+        if id:
+            warehouse, levels = self.namespace(id)
+            if len(levels) > 1:
+                self.require_namespace(id[:-1])  # some servers would make the parent up
+            self._require_addressable(id, warehouse.namespace(levels))
+        super().create_entry(id, properties)
 
     def replace_entry(self, id: Levels, properties: Mapping[str, str]) -> None:
         """Set the new properties, and remove the others that anybody may remove."""
-        warehouse, levels = self._namespace(id)
         existing = self.require_entry(id)
-        removals = [key for key in existing if key not in properties and key != "location"]
-        self.client.call(
-            "POST",
-            f"{warehouse.namespace(levels)}/properties",
-            json_body={"removals": removals, "updates": dict(properties)},
-            meaning=_NAMESPACE,
-            settle=lambda: self._made(id, properties),
-            idempotency_key=warehouse.new_key(),
-        )
+        self.change_properties(id, properties, [key for key in existing if key not in properties and key != "location"])
 
     def is_empty(self, id: Levels) -> bool:
         """Whether the server lists nothing in a namespace."""
-        warehouse, levels = self._namespace(id)
-        return not any(self._children(warehouse, levels)) and not any(self._table_names(warehouse, levels))
+        warehouse, levels = self.namespace(id)
+        return not any(self.children(warehouse, levels)) and not any(self.table_names(warehouse, levels))
 
     @operation
     def drop_namespace(self, request: m.DropNamespaceRequest) -> m.DropNamespaceResponse:
         """One call: the server refuses to drop what is not empty, and a missing one is what was wanted."""
         if not request.id:
             raise InvalidInput("the root namespace cannot be dropped")
-        try:
-            warehouse, levels = self._namespace(request.id)
-            self.client.call(
-                "DELETE",
-                warehouse.namespace(levels),
-                meaning={**_NAMESPACE, **_odd(request.id), 409: NamespaceNotEmpty},
-                answers=False,
-            )
-        except NamespaceNotFound:
-            pass
+        with suppress(NamespaceNotFound):
+            self.remove_entry(request.id)
         return m.DropNamespaceResponse()
-
-    @operation
-    def namespace_exists(self, request: m.NamespaceExistsRequest) -> m.NamespaceExistsResponse:
-        """One call without a body."""
-        if request.id:
-            self._require_namespace(request.id)
-        return m.NamespaceExistsResponse()
 
     @operation
     def list_namespaces(self, request: m.ListNamespacesRequest) -> m.ListNamespacesResponse:
@@ -142,12 +97,12 @@ class IcebergNamespace(RestNamespace):
                 )
             children: list[str] = [self._config.warehouse]
         elif len(request.id) == 1:
-            children = list(self._children(self._warehouses[request.id[0]], ()))
+            children = list(self.children(self.warehouses[request.id[0]]))
         else:
-            warehouse, levels = self._namespace(request.id)
-            children = list(self._children(warehouse, levels))
+            warehouse, levels = self.namespace(request.id)
+            children = list(self.children(warehouse, levels))
             if not children:
-                self._require_namespace(request.id)  # some servers list nothing in what does not exist
+                self.require_namespace(request.id)  # some servers list nothing in what does not exist
         names, token = page_of_names("iceberg", request, children)
         return m.ListNamespacesResponse(namespaces=names, page_token=token)
 
@@ -161,7 +116,7 @@ class IcebergNamespace(RestNamespace):
         return m.DeclareTableResponse(
             location=metadata["location"],
             storage_options=mapping.storage_options(metadata, self._storage),
-            properties=mapping.properties_of(metadata),
+            properties=properties_of(metadata),
         )
 
     @operation
@@ -174,15 +129,15 @@ class IcebergNamespace(RestNamespace):
                 raise
             existing = mapping.require_lance(mapping.metadata_of(self._load(request.id).body), request.id)
             metadata = self._commit(request.id, existing, mapping.replacement(existing, request))
-        return m.RegisterTableResponse(location=metadata["location"], properties=mapping.properties_of(metadata))
+        return m.RegisterTableResponse(location=metadata["location"], properties=properties_of(metadata))
 
     @operation
     def list_tables(self, request: m.ListTablesRequest) -> m.ListTablesResponse:
         """One call for the names; then the tables are loaded, some at a time, until the page is full."""
-        warehouse, levels = self._namespace(request.id)
-        names = sorted(self._table_names(warehouse, levels))
+        warehouse, levels = self.namespace(request.id)
+        names = sorted(self.table_names(warehouse, levels))
         if not names:
-            self._require_namespace(request.id)  # some servers list nothing in what does not exist
+            self.require_namespace(request.id)  # some servers list nothing in what does not exist
         found, token = page_of_matching("iceberg", request, names, lambda name: self._is_lance((*request.id, name)))
         return m.ListTablesResponse(tables=found, page_token=token)
 
@@ -199,19 +154,19 @@ class IcebergNamespace(RestNamespace):
             namespace=request.id[:-1],
             location=metadata["location"],
             storage_options=options,
-            properties=mapping.properties_of(metadata),
+            properties=properties_of(metadata),
         )
 
     @operation
     def deregister_table(self, request: m.DeregisterTableRequest) -> m.DeregisterTableResponse:
         """Drop the Iceberg table, and never ask the server to purge."""
         metadata = mapping.require_lance(mapping.metadata_of(self._load(request.id).body), request.id)
-        warehouse, levels = self._table(request.id)
+        warehouse, levels = self.table(request.id)
         self.client.call(
             "DELETE", warehouse.table(levels), query={"purgeRequested": "false"}, meaning=_TABLE, answers=False
         )
         return m.DeregisterTableResponse(
-            id=request.id, location=metadata["location"], properties=mapping.properties_of(metadata)
+            id=request.id, location=metadata["location"], properties=properties_of(metadata)
         )
 
     @operation
@@ -219,13 +174,13 @@ class IcebergNamespace(RestNamespace):
         """One call of the server's, after a look whether it is a Lance table and where it goes exists."""
         parent = request.id[:-1] if request.new_namespace_id is None else request.new_namespace_id
         target = (*parent, request.new_table_name)
-        warehouse, levels = self._table(request.id)
-        to_warehouse, to_levels = table_levels(target)
-        if to_warehouse != request.id[0]:
+        warehouse, levels = self.table(request.id)
+        if target[0] != request.id[0]:
             raise InvalidInput(f"a table cannot leave its warehouse {request.id[0]}", hint="copy it instead")
+        _, to_levels = self.table(target)
         mapping.require_lance(mapping.metadata_of(self._load(request.id).body), request.id)
         if parent != request.id[:-1]:
-            self._require_namespace(parent)  # some servers would make it up
+            self.require_namespace(parent)  # some servers would make it up
         self._require_addressable(target, warehouse.table(to_levels))
         self.client.call(
             "POST",
@@ -247,30 +202,15 @@ class IcebergNamespace(RestNamespace):
         metadata = mapping.require_lance(mapping.metadata_of(self._load(request.id).body), request.id)
         if updates or removals:
             metadata = self._commit(request.id, metadata, mapping.alteration(updates, removals))
-        return m.AlterTablePropertiesResponse(properties=mapping.properties_of(metadata))
+        return m.AlterTablePropertiesResponse(properties=properties_of(metadata))
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
-    def _namespace(self, id: Levels) -> tuple[Warehouse, Levels]:
-        name, levels = namespace_levels(id)
-        return self._warehouses[name], levels
-
-    def _table(self, id: Levels) -> tuple[Warehouse, Levels]:
-        name, levels = table_levels(id)
-        return self._warehouses[name], levels
-
-    def _require_namespace(self, id: Levels) -> None:
-        warehouse, levels = self._namespace(id)
-        try:
-            self.client.call("HEAD", warehouse.namespace(levels), meaning={**_NAMESPACE, **_odd(id)})
-        except NamespaceNotFound as error:
-            raise NamespaceNotFound(f"namespace {display(id, '.')} not found", native=error.native) from error
-
     def _require_addressable(self, id: Levels, path: str) -> None:
         """Refuse a name that the server would take and then never find: ask for it before it is made."""
-        if _odd(id):
+        if odd(id):
             try:
-                self.client.call("HEAD", path, meaning={**_odd(id), 404: NamespaceNotFound})
+                self.client.call("HEAD", path, meaning={**odd(id), 404: NamespaceNotFound})
             except NamespaceNotFound:
                 return
             except InvalidInput as error:
@@ -280,33 +220,14 @@ class IcebergNamespace(RestNamespace):
                     hint="use letters, digits, _ and -",
                 ) from error
 
-    def _children(self, warehouse: Warehouse, levels: Levels) -> Iterator[str]:
-        query = {"parent": warehouse.parent(levels)} if levels else {}
-        for each in self._listed(warehouse.namespaces(), "namespaces", levels, query):
-            yield each[-1]
-
-    def _table_names(self, warehouse: Warehouse, levels: Levels) -> Iterator[str]:
-        for each in self._listed(warehouse.tables(levels), "identifiers", levels, {}):
-            yield each["name"]
-
-    def _listed(self, path: str, field: str, levels: Levels, query: dict[str, str]) -> Iterator[Any]:
-        """All entries of a listing, which some servers give in pages though nobody asked for them."""
-        while True:
-            body = self.client.call("GET", path, query=query, meaning={**_NAMESPACE, **_odd(levels)}).body
-            yield from mapping.list_in(body, field)
-            token = body.get("next-page-token")
-            if not token:
-                return
-            query = {**query, "pageToken": token}
-
     def _load(self, id: Levels, headers: Mapping[str, str] | None = None) -> Answer:
         try:
-            warehouse, levels = self._table(id)
+            warehouse, levels = self.table(id)
             return self.client.call(
                 "GET",
                 warehouse.table(levels),
                 query={"snapshots": "refs"},
-                meaning={**_TABLE, **_odd(id)},
+                meaning={**_TABLE, **odd(id)},
                 headers=headers,
             )
         except (NamespaceNotFound, TableNotFound) as error:
@@ -319,8 +240,8 @@ class IcebergNamespace(RestNamespace):
             return False  # somebody dropped it since its name was listed
 
     def _create(self, id: Levels, location: str, properties: Mapping[str, str]) -> dict[str, Any]:
-        warehouse, levels = self._table(id)
-        self._require_namespace(id[:-1])  # some servers would make it up
+        warehouse, levels = self.table(id)
+        self.require_namespace(id[:-1])  # some servers would make it up
         self._require_addressable(id, warehouse.table(levels))
         answer = self.client.call(
             "POST",
@@ -334,7 +255,7 @@ class IcebergNamespace(RestNamespace):
 
     def _commit(self, id: Levels, metadata: Mapping[str, Any], updates: list[dict[str, Any]]) -> dict[str, Any]:
         """Change a table, provided that it is still the same one; a lost race is run again, the changes are apart."""
-        warehouse, levels = self._table(id)
+        warehouse, levels = self.table(id)
         body = mapping.commit(metadata, updates)
         for attempt in range(_COMMIT_ATTEMPTS):
             try:
@@ -355,14 +276,6 @@ class IcebergNamespace(RestNamespace):
 
     # What a call did whose answer never came: the catalog is asked.
 
-    def _made(self, id: Levels, properties: Mapping[str, str]) -> Any:
-        existing = self.find_entry(id)
-        if existing is None:
-            return None
-        if not properties.items() <= existing.items():
-            raise NamespaceAlreadyExists(f"namespace {display(id, '.')} already exists, with other properties")
-        return {"properties": existing}
-
     def _created(self, id: Levels, location: str, properties: Mapping[str, str]) -> Any:
         try:
             loaded = self._load(id).body
@@ -381,12 +294,6 @@ class IcebergNamespace(RestNamespace):
         if self._is_lance(target) and not self._is_lance(id):
             return {}
         return None
-
-
-def _odd(id: Levels) -> Kinds:
-    """A server that cannot read a path says 400; with ordinary names it means something else."""
-    plain = all(level.isascii() and level.replace("_", "").replace("-", "").isalnum() for level in id)
-    return {} if plain else {400: InvalidInput}
 
 
 def _identifier(levels: Levels) -> dict[str, Any]:

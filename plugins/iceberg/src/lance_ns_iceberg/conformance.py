@@ -11,7 +11,12 @@ EXPECTATIONS = {"base": ["lance"], "drop_of_missing_succeeds": True}
 SERVERS = {
     "reference-1.11.0": {"starts": "iceberg"},
     "reference-1.10.1": {"starts": "iceberg-1.10", "scope": "dialect"},
-    "nessie-0.99.0": {"starts": "nessie", "scope": "dialect"},
+    "nessie-0.99.0": {
+        "starts": "nessie",
+        "scope": "dialect",
+        "properties": {"warehouse": "warehouse", "root": "s3://lakehouse/{unique}"},
+        "expectations": {"base": ["warehouse"]},
+    },
 }
 
 
@@ -28,7 +33,7 @@ class IcebergNative:
         config = self._call("GET", f"/v1/config?warehouse={quote(str(properties['warehouse']))}")
         settings = {**config.get("defaults", {}), **config.get("overrides", {})}
         self._base = f"/v1/{settings['prefix']}" if settings.get("prefix") else "/v1"
-        self._separator = settings.get("namespace-separator", "%1F")
+        self._separator: str = settings.get("namespace-separator", "%1F")
 
     def version(self) -> str:
         """Iceberg's API does not tell."""
@@ -60,6 +65,11 @@ class IcebergNative:
         """What the server says of a table."""
         return self._call("GET", self._table(id))
 
+    def load_namespace(self, id: tuple[str, ...]) -> Any:
+        """What the server says of a namespace, None when there is none."""
+        path = f"{self._base}/namespaces/{self._joined(id[1:])}"
+        return self._call("GET", path) if self._status("HEAD", path) != 404 else None
+
     def close(self) -> None:
         """Close the connections."""
         self._pool.clear()
@@ -75,8 +85,10 @@ class IcebergNative:
         self._call("POST", self._table(id).rpartition("/")[0], body | ({"location": location} if location else {}))
 
     def _table(self, id: tuple[str, ...]) -> str:
-        namespace = self._separator.join(quote(level, safe="") for level in id[1:-1])
-        return f"{self._base}/namespaces/{namespace}/tables/{quote(id[-1], safe='')}"
+        return f"{self._base}/namespaces/{self._joined(id[1:-1])}/tables/{quote(id[-1], safe='')}"
+
+    def _joined(self, levels: tuple[str, ...]) -> str:
+        return self._separator.join(quote(level, safe="") for level in levels)
 
     def _call(self, method: str, path: str, body: Any = None) -> Any:
         answer = self._pool.request(method, self._endpoint + path, headers=self._headers, json=body)

@@ -7,6 +7,7 @@ from lance_ns.config import StorageOptions
 from lance_ns.errors import Internal, InvalidInput, Unsupported
 from lance_ns.identifiers import Levels, display
 from lance_ns.models import RegisterTableRequest
+from lance_ns.rest.iceberg import properties_of
 
 TYPE, LANCE = "table_type", "lance"
 
@@ -94,18 +95,6 @@ def _bare(location: str) -> str:
     return location.rstrip("/")
 
 
-def list_in(body: Any, field: str) -> list[Any]:
-    """The entries of a listing.
-
-    Raises:
-        Internal: there are none where there should be some: a listing that lacks them is no empty one.
-    """
-    found = body.get(field) if isinstance(body, dict) else None
-    if not isinstance(found, list):
-        raise Internal(f"the server's answer holds no {field}", hint="check that 'endpoint' names the catalog")
-    return found
-
-
 def metadata_of(loaded: Any) -> dict[str, Any]:
     """The metadata in a server's answer.
 
@@ -116,12 +105,6 @@ def metadata_of(loaded: Any) -> dict[str, Any]:
     if not isinstance(metadata, dict) or not isinstance(metadata.get("location"), str):
         raise Internal("the server's answer holds no table metadata", hint="check that 'endpoint' names the catalog")
     return metadata
-
-
-def properties_of(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """The properties of a table or namespace."""
-    found = metadata.get("properties") or {}
-    return {str(key): str(value) for key, value in found.items()}
 
 
 def is_lance(metadata: Mapping[str, Any]) -> bool:
