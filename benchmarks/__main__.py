@@ -1,47 +1,64 @@
-"""Run the benchmarks and write results: `make bench`, or `make bench ONLY=relay`."""
+"""Run the benchmarks and write results: `make bench`, or `make bench ONLY=iceberg`.
 
-import json
-import os
-import platform
+`python -m benchmarks --report` makes the pages anew of the results that there are.
+"""
+
 import sys
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 
-from benchmarks import relay, startup
+from benchmarks import catalogs, relay, results, startup
+from benchmarks.backends import ADAPTERS
+from benchmarks.children import Failed
+from benchmarks.measure import Figure, not_measured
+from benchmarks.progress import say
+from servers.errors import ServersError
 
-RESULTS = Path(__file__).parent / "results"
-PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
-SUITES = {"startup": startup.figures, "relay": relay.figures}
-START, END = "<!-- results -->", "<!-- end of results -->"
+
+def of_backend(name: str) -> tuple[list[Figure], str]:
+    """The figures of a backend and its server's version; what cannot be had is said in their place."""
+    adapter = ADAPTERS[name]
+    why_not = adapter.why_not()
+    if why_not is None:
+        try:
+            return catalogs.figures(adapter)
+        except ServersError as problem:
+            why_not = str(problem)
+    say(f"{name}: not measured: {why_not}")
+    return [not_measured(name, why_not)], ""
+
+
+SUITES: dict[str, Callable[[], tuple[list[Figure], str]]] = {
+    "startup": lambda: (startup.figures(), ""),
+    "relay": lambda: (relay.figures(), ""),
+    **{name: partial(of_backend, name) for name in ADAPTERS},
+}
 
 
 def main() -> None:
     """Measure the suites that were named, or all."""
     wanted = sys.argv[1:] or list(SUITES)
-    figures = []
+    if wanted == ["--report"]:
+        results.publish(results.read())
+        return
+    unknown = set(wanted) - set(SUITES)
+    if unknown:
+        sys.exit(f"there is no suite {', '.join(sorted(unknown))}; there are {', '.join(SUITES)}")
+    broken = False
     for name in wanted:
-        print(f"measuring {name} …", file=sys.stderr, flush=True)
-        figures += SUITES[name]()
-    lines = [
-        "| figure | backend | ratio | goal | met | against | spread |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-        *(
-            f"| {each.figure} | {each.backend} | {each.value:.3g} | {each.goal} | {'yes' if each.met else 'no'} "
-            f"| `{each.against}` | {each.spread:.0%} |"
-            for each in figures
-        ),
-    ]
-    print("\n".join(lines))
-    if wanted == list(SUITES):
-        RESULTS.mkdir(exist_ok=True)
-        content = json.dumps([each._asdict() for each in figures], indent=2, ensure_ascii=False)
-        (RESULTS / "latest.json").write_text(content + "\n", encoding="utf-8")
-        machine = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores."
-        page = PAGE.read_text(encoding="utf-8")
-        before, after = page.partition(START)[0], page.partition(END)[2]
-        results = "\n".join([machine, "", *lines])
-        PAGE.write_text(f"{before}{START}\n{results}\n{END}{after}", encoding="utf-8")
-    if not all(each.met for each in figures):
-        sys.exit("a goal was missed")
+        say(f"measuring {name}")
+        try:
+            figures, server = SUITES[name]()
+        except Failed as problem:
+            say(f"{name}: broken off: {problem}")
+            broken = True
+            continue
+        results.add(name, figures, server)
+        print(results.table(results.of_suite(name)), flush=True)
+    results.publish(results.read())
+    missed = [each for name in wanted for each in results.of_suite(name) if each["met"] is False]
+    if broken or missed:
+        sys.exit("a suite was broken off" if broken else f"{len(missed)} goals were missed")
 
 
 if __name__ == "__main__":

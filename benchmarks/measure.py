@@ -1,46 +1,131 @@
 """Measuring: candidates in turn, medians with their spread, ratios and never seconds."""
 
-import resource
 import statistics
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+Cost = Callable[[], float]
 
-class Figure(NamedTuple):
-    """A ratio, what it is held to, and how far its parts spread."""
 
-    figure: str
-    backend: str
+class Ratio(NamedTuple):
+    """A median, and the spread of the middle half around it."""
+
     value: float
-    goal: str
-    met: bool
-    against: str
     spread: float
 
 
-def ratios(candidates: Mapping[str, Callable[[], float]], base: str, rounds: int) -> dict[str, tuple[float, float]]:
-    """Each candidate's cost over the base's: the median of all rounds, and the spread of the middle half.
+class Goal(NamedTuple):
+    """What a ratio is held to."""
 
-    The candidates take turns, and each is compared with the base of its own round: what slows the machine slows both.
+    sign: str
+    limit: float
+
+    def met(self, value: float) -> bool:
+        """Whether a ratio is on the right side."""
+        return value <= self.limit if self.sign == "≤" else value >= self.limit
+
+    def __str__(self) -> str:
+        return f"{self.sign} {self.limit:g}"
+
+
+def at_most(limit: float) -> Goal:
+    """A cost that must not be higher."""
+    return Goal("≤", limit)
+
+
+def at_least(limit: float) -> Goal:
+    """A gain that must not be lower."""
+    return Goal("≥", limit)
+
+
+class Figure(NamedTuple):
+    """A ratio, what it is held to, and how far its parts spread; without a value it was not measured.
+
+    Attributes:
+        figure: what is measured.
+        backend: of which backend.
+        value: the ratio.
+        goal: what it is held to, a dash if nothing.
+        met: whether it is.
+        against: what it is compared with.
+        spread: the spread of the middle half of all rounds, as a part of the median.
+        note: what one must know to read it.
+        others: the ratios of others to the same base, in the same rounds.
     """
-    found: dict[str, list[float]] = {name: [] for name in candidates}
-    for _ in range(rounds):
-        costs = {name: cost() for name, cost in candidates.items()}
-        for name, cost in costs.items():
-            found[name].append(cost / costs[base])
-    return {name: (statistics.median(each), _spread(each)) for name, each in found.items()}
+
+    figure: str
+    backend: str
+    value: float | None
+    goal: str
+    met: bool | None
+    against: str
+    spread: float | None
+    note: str = ""
+    others: Mapping[str, float] = {}
 
 
-def cpu_of_process(code: str) -> float:
-    """The processor time of a fresh Python that runs some code: what a start costs, whatever else the machine does."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+def figure(
+    name: str,
+    backend: str,
+    ratio: Ratio,
+    goal: Goal | None,
+    against: str,
+    note: str = "",
+    others: Mapping[str, float] | None = None,
+) -> Figure:
+    """A figure that was measured."""
+    met = None if goal is None else goal.met(ratio.value)
+    return Figure(name, backend, ratio.value, str(goal or "–"), met, against, ratio.spread, note, others or {})
+
+
+def not_measured(backend: str, why: str) -> Figure:
+    """What stands in the place of a backend's figures when they cannot be had."""
+    return Figure("all figures", backend, None, "–", None, "–", None, f"not measured: {why}")
+
+
+class Costs:
+    """What each candidate took in each round."""
+
+    def __init__(self, rounds: list[dict[str, float]]) -> None:
+        self._rounds = rounds
+
+    def ratio(self, one: str, other: str) -> Ratio:
+        """One candidate's cost over another's in the same round: what slows the machine slows both."""
+        found = [costs[one] / costs[other] for costs in self._rounds if one in costs and other in costs]
+        return Ratio(statistics.median(found), _spread(found))
+
+    def others(self, base: str, *names: str) -> dict[str, float]:
+        """The ratios of some candidates to a base."""
+        return {name: self.ratio(name, base).value for name in names}
+
+    def median(self, name: str) -> float:
+        """The median cost of one candidate."""
+        return statistics.median(costs[name] for costs in self._rounds if name in costs)
+
+
+def in_turns(candidates: Mapping[str, Cost], rounds: int, seldom: Mapping[str, int] | None = None) -> Costs:
+    """Let the candidates take turns, in the other direction every second round.
+
+    Those named in `seldom` take so many turns only, spread over the rounds: slow ones, far from their goals.
+    """
+    turns = {name: min(rounds, (seldom or {}).get(name, rounds)) for name in candidates}
+    found = []
+    for number in range(rounds):
+        order = [name for name in candidates if number * turns[name] // rounds != (number - 1) * turns[name] // rounds]
+        found.append({name: candidates[name]() for name in (order if number % 2 else reversed(order))})
+    return Costs(found)
+
+
+def enough(block: Callable[[int], float], seconds: float) -> int:
+    """How many repetitions of something take at least so long: a base shorter than the noise is no base."""
+    times = 1
+    while (took := block(times)) < seconds:
+        times = max(times * 2, min(times * 10, round(times * seconds / max(took, 1e-6) * 1.2)))
+    return times
 
 
 def _spread(values: list[float]) -> float:
-    lower, middle, upper = statistics.quantiles(values, n=4)
+    if len(values) < 2:
+        return 0.0
+    lower, middle, upper = statistics.quantiles(values, n=4, method="inclusive")
     return (upper - lower) / middle

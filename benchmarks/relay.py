@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 import lance_ns
-from benchmarks.measure import Figure, ratios
+from benchmarks.measure import Figure, at_most, figure, in_turns
 from lance_ns.models import DescribeTableRequest, DescribeTableResponse
 
 WORK = 1e-3
@@ -54,19 +54,11 @@ def figures() -> list[Figure]:
         "relay and middleware": lambda: watched.call(request),
         "keyword method": lambda: plain.describe_table(("ml", "docs")),
     }
-    found = ratios({name: _timed(call) for name, call in candidates.items()}, "direct", rounds=3001)
-    goals = {"relay": 1.02, "relay and middleware": 1.02}
+    costs = in_turns({name: _timed(call) for name, call in candidates.items()}, rounds=3001)
+    goals = {"relay": at_most(1.02), "relay and middleware": at_most(1.02)}
     return [
-        Figure(
-            f"{name}, 1 ms of work",
-            "core",
-            value,
-            f"≤ {goals[name]}" if name in goals else "–",
-            value <= goals.get(name, value),
-            "a direct call",
-            spread,
-        )
-        for name, (value, spread) in found.items()
+        figure(f"{name}, 1 ms of work", "core", costs.ratio(name, "direct"), goals.get(name), "a direct call")
+        for name in candidates
         if name != "direct"
     ]
 

@@ -1,19 +1,21 @@
 """What a start costs: importing, and listing the backends."""
 
-from benchmarks.measure import Figure, cpu_of_process, ratios
+from benchmarks.children import here
+from benchmarks.measure import Figure, at_most, figure, in_turns
 
 BASE = "import pluggy, attrs"
+OURS = "import lance_ns"
 LISTING = "import sys; sys.argv = ['lance-ns', 'backends']; from lance_ns.cli import main; main()"
 PEER = "import lance_namespace"
 
 
 def figures() -> list[Figure]:
     """Import and listing, against the bare libraries."""
-    candidates = {code: (lambda code=code: cpu_of_process(code)) for code in (BASE, "import lance_ns", LISTING, PEER)}
-    found = ratios(candidates, BASE, rounds=21)
-    imported, listed, peer = found["import lance_ns"], found[LISTING], found[PEER]
+    costs = in_turns({code: here(code) for code in (BASE, OURS, LISTING, PEER)}, rounds=21, seldom={PEER: 5})
+    note = "processor time"
+    others = {"the peer": costs.ratio(PEER, BASE).value, "lance-ns": costs.ratio(OURS, BASE).value, f"`{BASE}`": 1.0}
     return [
-        Figure("import lance_ns", "core", imported[0], "≤ 1.3", imported[0] <= 1.3, BASE, imported[1]),
-        Figure("lance-ns backends", "core", listed[0], "≤ 2.5", listed[0] <= 2.5, BASE, listed[1]),
-        Figure("import lance_namespace, what the peer starts with", "peer", peer[0], "–", True, BASE, peer[1]),
+        figure(OURS, "core", costs.ratio(OURS, BASE), at_most(1.3), f"`{BASE}`", note, others),
+        figure("lance-ns backends", "core", costs.ratio(LISTING, BASE), at_most(2.5), f"`{BASE}`", note),
+        figure(f"{PEER}, what the peer starts with", "core", costs.ratio(PEER, BASE), None, f"`{BASE}`", note),
     ]

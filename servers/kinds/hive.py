@@ -92,9 +92,9 @@ class Hive(Server):
         metastore_catalogs(HOST, facts.port)
 
     def profiles(self, machine: Machine, facts: Facts) -> dict[str, Profile]:
-        """One on local files, one on the object store; both versions speak to the same backend."""
+        """One on local files, outside of what Hive manages, one on the object store; both versions have one backend."""
         common: Profile = {"backend": "hive3", "uri": facts.endpoint}
-        files = fresh_directory(machine.server_state(self.name).data / "warehouse")
+        files = fresh_directory(machine.server_state(self.name).data / "lake")
         return {
             f"{self.name}-live": {**common, "root": str(files)},
             f"{self.name}-live-s3": {**common, "root": f"s3://{BUCKET}/{self.name}", **machine.storage_on_s3()},

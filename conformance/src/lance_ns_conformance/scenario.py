@@ -30,6 +30,9 @@ class Scenario:
         clauses: the ids of the clauses that it proves.
         needs: the capabilities without which it does not apply.
         live_only: whether it depends on timing, and so cannot be replayed.
+        dialect: whether servers of one catalog can differ in it: errors, paging, locations, identification.
+        robust: whether it makes trouble on the way to the server, which only some runs ask for.
+        backends: whose own behaviour it is; none for one that every backend must show.
     """
 
     id: str
@@ -38,18 +41,34 @@ class Scenario:
     clauses: tuple[str, ...]
     needs: frozenset[str]
     live_only: bool
+    dialect: bool = False
+    robust: bool = False
+    backends: frozenset[str] = frozenset()
 
     @property
     def level(self) -> str:
-        """*basic* when it needs nothing but the eight basic operations, else *full*."""
+        """*basic* when it needs nothing but the eight basic operations, else *full*; *robust* with faults."""
+        if self.robust:
+            return "robust"
         return "basic" if self.needs <= BASIC else "full"
+
+
+class NotApplicable(Exception):
+    """A scenario found out that it does not apply to this catalog; the message says why."""
 
 
 _found: dict[str, Scenario] = {}
 
 
 def scenario(
-    title: str, *, clauses: Iterable[str] = (), needs: Iterable[str] = (), live_only: bool = False
+    title: str,
+    *,
+    clauses: Iterable[str] = (),
+    needs: Iterable[str] = (),
+    live_only: bool = False,
+    dialect: bool = False,
+    robust: bool = False,
+    backends: Iterable[str] = (),
 ) -> Callable[[Body], Body]:
     """Make a scenario of a function over a connection and a world of names."""
 
@@ -60,7 +79,7 @@ def scenario(
         id = f"{body.__module__.rpartition('.')[2]}.{body.__name__}"
         if id in _found and _found[id].body is not body:
             raise ValueError(f"two scenarios are called {id}")
-        _found[id] = Scenario(id, title, body, tuple(clauses), needed, live_only)
+        _found[id] = Scenario(id, title, body, tuple(clauses), needed, live_only, dialect, robust, frozenset(backends))
         return body
 
     return collect

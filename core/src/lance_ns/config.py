@@ -131,7 +131,7 @@ def prop(
     name: str | None = None,
     unit: str | None = None,
     choices: tuple[str, ...] | None = None,
-    at_least: int | None = None,
+    at_least: float | None = None,
     shown: str | None = None,
     location: bool = False,
 ) -> Any:

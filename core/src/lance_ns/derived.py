@@ -121,7 +121,12 @@ def _list_tables(ns: "Namespace", request: m.ListTablesRequest) -> m.ListTablesR
 def _describe_table(ns: "Namespace", request: m.DescribeTableRequest) -> m.DescribeTableResponse:
     """The catalog's answer, with what pylance finds at the location where that was asked for."""
     plain = attrs.evolve(
-        request, version=None, with_table_uri=False, load_detailed_metadata=False, check_declared=False
+        request,
+        version=None,
+        with_table_uri=False,
+        load_detailed_metadata=False,
+        check_declared=False,
+        with_columns=request.with_columns or request.load_detailed_metadata,
     )
     described = ns.call(plain)
     if request.with_table_uri:

@@ -75,6 +75,18 @@ def default_location(base: str, identifier: Sequence[str]) -> str:
     return "/".join([f"{trimmed}//" if trimmed.endswith(":") else trimmed, *map(_segment, identifier)])
 
 
+def same_place(one: str, other: str) -> bool:
+    """Whether two locations are the same: catalogs give local paths back as URIs, and ends without slashes."""
+    return _bare(one) == _bare(other)
+
+
+def _bare(location: str) -> str:
+    for scheme in ("file://", "file:"):
+        if location.startswith(scheme):
+            return f"/{location.removeprefix(scheme).strip('/')}"
+    return location.rstrip("/")
+
+
 def _segment(level: str) -> str:
     if _PLAIN.fullmatch(level) and len(level) <= _MAX_SEGMENT:
         return level

@@ -399,7 +399,11 @@ class DescribeTableResponse(Response):
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class DescribeTableRequest(Request[DescribeTableResponse]):
-    """Describe the table `id`. A `tag` goes with neither `version` nor `branch`."""
+    """Describe the table `id`. A `tag` goes with neither `version` nor `branch`.
+
+    `with_columns` is an extension that never goes on the wire: a catalog that keeps columns answers the schema that
+    they make. The facade asks so for tables whose details are wanted.
+    """
 
     operation = "describe_table"
     response = DescribeTableResponse
@@ -411,6 +415,7 @@ class DescribeTableRequest(Request[DescribeTableResponse]):
     load_detailed_metadata: bool = _flag(default=False)
     check_declared: bool = _flag(default=False)
     vend_credentials: bool | None = attrs.field(default=None, validator=_maybe_flag)
+    with_columns: bool = attrs.field(default=False, validator=_maybe_flag, metadata={"extension": True})
 
     def __attrs_post_init__(self) -> None:
         if self.tag is not None and (self.version is not None or self.branch is not None):
@@ -461,7 +466,10 @@ class RegisterTableResponse(Response):
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class RegisterTableRequest(Request[RegisterTableResponse]):
-    """Enter a table that exists at `location` in the catalog."""
+    """Enter a table that exists at `location` in the catalog.
+
+    `schema` is an extension that never goes on the wire: the data's Arrow schema, for catalogs that keep columns.
+    """
 
     operation = "register_table"
     response = RegisterTableResponse
@@ -469,6 +477,7 @@ class RegisterTableRequest(Request[RegisterTableResponse]):
     location: str = attrs.field(validator=_required_text)
     mode: RegisterMode = attrs.field(default=None, converter=_register_mode)
     properties: Mapping[str, str] | None = attrs.field(default=None, converter=_string_map)
+    schema: Any = attrs.field(default=None, metadata={"extension": True})
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)

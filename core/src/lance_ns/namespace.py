@@ -332,10 +332,14 @@ class Namespace:
         *,
         mode: m.RegisterMode | str = m.RegisterMode.CREATE,
         properties: Mapping[str, str] | None = None,
+        schema: "pa.Schema | None" = None,
     ) -> m.RegisterTableResponse:
-        """Enter a table whose data is at `location`."""
+        """Enter a table whose data is at `location`; a catalog that keeps columns makes them of `schema`."""
         return derived.serve(
-            self, m.RegisterTableRequest(id=self._split(id), location=location, mode=mode, properties=properties)
+            self,
+            m.RegisterTableRequest(
+                id=self._split(id), location=location, mode=mode, properties=properties, schema=schema
+            ),
         )
 
     @_located

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import attrs
 
-from lance_ns.errors import InvalidInput
+from lance_ns.errors import Internal, InvalidInput
 from lance_ns.models import ListNamespacesRequest, ListTablesRequest
 
 T = TypeVar("T")
@@ -108,6 +108,56 @@ def page_of_matching(
         found += [name for name, fits in zip(asked, side_by_side(matches, asked), strict=True) if fits]
     page = found[:limit]
     return page, token(backend, request, Position(last=page[-1])) if len(found) > limit else None
+
+
+def page_of_pages(
+    backend: str,
+    request: Listing,
+    size: int,
+    ask: Callable[[str | None, int], tuple[list[tuple[str, bool]], str | None]],
+) -> tuple[list[str], str | None]:
+    """One page of the names that a catalog gives in pages of its own, sorted, and the token of the next one.
+
+    Never more of the catalog's pages are fetched than the page needs; without a limit, that is one that holds anything.
+    Where one of them holds more than fits, the next page begins in the middle of it, after the last name returned.
+
+    Args:
+        backend: the backend's name.
+        request: what is asked for.
+        size: how many entries the catalog gives at most.
+        ask: fetches a page of the catalog's, by its token and how many entries are wanted: the names in its order, each
+            with whether it belongs to the listing, and the token of its next page.
+
+    Raises:
+        Internal: the catalog's pages do not advance.
+    """
+    begin = position(backend, request)
+    native, last = begin.native, begin.last
+    limit = request.limit
+    # A page that is taken up again must reach as far as it did before.
+    wanted = size if limit is None or last is not None else min(limit, size)
+    found: list[str] = []
+    while True:
+        entries, following = ask(native, wanted)
+        for name in _after(entries, last):
+            if len(found) == limit:
+                return sorted(found), token(backend, request, Position(native, found[-1]))
+            found.append(name)
+        if not following:
+            return sorted(found), None
+        if following == native:
+            raise Internal("the catalog's listing does not advance: a page names itself as the next one")
+        if len(found) == limit or (found and limit is None):
+            return sorted(found), token(backend, request, Position(following))
+        native, last, wanted = following, None, size
+
+
+def _after(entries: list[tuple[str, bool]], last: str | None) -> Iterator[str]:
+    """The names that belong to a listing, after one: behind it in the catalog's order, else in the alphabet's."""
+    names = [name for name, _ in entries]
+    begin = names.index(last) + 1 if last in names else 0
+    behind = last if begin == 0 else None
+    return (name for name, fits in entries[begin:] if fits and (behind is None or name > behind))
 
 
 def side_by_side(call: Callable[[T], U], items: Iterable[T], workers: int = SIDE_BY_SIDE) -> Iterator[U]:

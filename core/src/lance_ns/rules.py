@@ -1,15 +1,37 @@
 """The contract's rules for modes and behaviours, so that a backend supplies only what its catalog does."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from functools import wraps
+from typing import Any, TypeVar
 
 from lance_ns import models as m
 from lance_ns.errors import InvalidInput, NamespaceAlreadyExists, NamespaceNotEmpty, NamespaceNotFound, Unsupported
 from lance_ns.hookspecs import Operations, hookimpl
 from lance_ns.identifiers import Levels, display
 
+B = TypeVar("B", bound="NamespaceRules")
+Q = TypeVar("Q", bound=m.Request[Any])
+R = TypeVar("R")
+
+
+def operation(method: Callable[[B, Q], R]) -> Callable[[B, Q], R]:
+    """A hook that runs within what `NamespaceRules.within` gives, such as one deadline for all its calls."""
+
+    @wraps(method)
+    def surrounded(self: B, request: Q) -> R:
+        with self.within(request):
+            return method(self, request)
+
+    return hookimpl(surrounded)
+
 
 class NamespaceRules(Operations):
     """Creating, describing and dropping namespaces, over a few native calls that a backend's class supplies."""
+
+    def within(self, request: m.Request[Any]) -> AbstractContextManager[None]:  # noqa: ARG002
+        """What surrounds an operation; nothing, unless a backend says otherwise."""
+        return nullcontext()
 
     def create_entry(self, id: Levels, properties: Mapping[str, str]) -> None:
         """Make a namespace, or raise NamespaceAlreadyExists, or NamespaceNotFound when its parent is missing."""
@@ -46,7 +68,7 @@ class NamespaceRules(Operations):
             raise NamespaceNotFound(f"namespace {display(id)} not found")
         return properties
 
-    @hookimpl
+    @operation
     def create_namespace(self, request: m.CreateNamespaceRequest) -> m.CreateNamespaceResponse:
         """Create a namespace as the mode says. The catalog decides who is first: no check comes before its answer."""
         id, properties = request.id, request.properties or {}
@@ -65,12 +87,12 @@ class NamespaceRules(Operations):
             self.replace_entry(id, properties)
         return m.CreateNamespaceResponse(properties=properties)
 
-    @hookimpl
+    @operation
     def describe_namespace(self, request: m.DescribeNamespaceRequest) -> m.DescribeNamespaceResponse:
         """The properties of a namespace."""
         return m.DescribeNamespaceResponse(properties=self.require_entry(request.id))
 
-    @hookimpl
+    @operation
     def drop_namespace(self, request: m.DropNamespaceRequest) -> m.DropNamespaceResponse:
         """Drop a namespace as mode and behavior say."""
         id = request.id

@@ -31,6 +31,10 @@ class Clause:
     decision: str | None = None
     reason: str | None = None
 
+    def concerns(self, backend: str) -> bool:
+        """Whether a backend is held to it."""
+        return bool({"*", backend} & set(self.backends))
+
 
 @cache
 def every_clause() -> dict[str, Clause]:

@@ -23,6 +23,7 @@ def with_properties(ns: Namespace, world: World) -> Levels:
     "updates are set, removals are gone, and other properties stay",
     clauses=["contract.alter-properties.1", "contract.capabilities.5"],
     needs=ALTER,
+    dialect=True,
 )
 def set_and_removed(ns: Namespace, world: World) -> None:
     table = with_properties(ns, world)
@@ -41,7 +42,9 @@ def answers(ns: Namespace, world: World) -> None:
     assert [answer.get(name) for name in ("kept", "changed", "removed")] == ["1", "two", None]
 
 
-@scenario("altering a missing table answers TableNotFound", clauses=["contract.alter-properties.3"], needs=ALTER)
+@scenario(
+    "altering a missing table answers TableNotFound", clauses=["contract.alter-properties.3"], needs=ALTER, dialect=True
+)
 def missing(ns: Namespace, world: World) -> None:
     id = world.created(ns)
     for table in ((*id, "absent"), (*world.namespace("absent"), "t")):
@@ -68,7 +71,10 @@ def nothing(ns: Namespace, world: World) -> None:
 
 
 @scenario(
-    "no change of its properties makes a table lose its mark", clauses=["contract.alter-properties.6"], needs=ALTER
+    "no change of its properties makes a table lose its mark",
+    clauses=["contract.alter-properties.6"],
+    needs=ALTER,
+    dialect=True,
 )
 def keeps_mark(ns: Namespace, world: World) -> None:
     table = with_properties(ns, world)
@@ -113,8 +119,7 @@ def not_strings(ns: Namespace, world: World) -> None:
     needs=ALTER,
 )
 def unusual(ns: Namespace, world: World) -> None:
-    if not world.expect.property_values:
-        return
+    world.needs_property_values()
     table = with_properties(ns, world)
     given = {"größe": "ünï 日本 😀", "empty": "", "quotes": "'\"\\"}
     ns.alter_table_properties(table, given)

@@ -15,10 +15,14 @@ from lance_ns_conformance.world import World
 
 
 def connected_with(world: World, properties: Mapping[str, Any], delimiter: str = DELIMITER) -> Namespace:
-    """A connection to the same catalog that differs in some properties, or reads identifiers in another way."""
+    """A connection to the same catalog that differs in some properties, or reads identifiers in another way.
+
+    A property that is None is left out.
+    """
     with world.connect() as plain:
         again, (backend, known, plugins, _) = plain.__reduce__()
-    other: Namespace = again(backend, Properties(known, properties), plugins, delimiter)
+    kept = {name: known[name] for name in known if properties.get(name, known) is not None}
+    other: Namespace = again(backend, Properties(kept, properties), plugins, delimiter)
     return other
 
 

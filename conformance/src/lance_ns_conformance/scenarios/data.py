@@ -39,6 +39,7 @@ def count(location: str, ns: Namespace) -> int:
 @scenario(
     "a table that was written is read through the catalog",
     clauses=["iceberg.lance-table-identification.5"],
+    dialect=True,
 )
 def round_trip(ns: Namespace, world: World) -> None:
     table, _ = written(ns, world)
@@ -73,6 +74,7 @@ def create_over_data(ns: Namespace, world: World) -> None:
         "hive3.deregister-table.steps.3",
         "glue.deregister-table.steps.2",
     ],
+    dialect=True,
 )
 def deregister_keeps_data(ns: Namespace, world: World) -> None:
     table, location = written(ns, world)
@@ -138,6 +140,7 @@ def restrict_keeps_data(ns: Namespace, world: World) -> None:
         "hive3.lance-table-identification.5",
         "glue.lance-table-identification.5",
     ],
+    dialect=True,
 )
 def declared_or_with_data(ns: Namespace, world: World) -> None:
     table, _ = written(ns, world)

@@ -32,6 +32,7 @@ EXISTS, MISSING, NOT_EMPTY = (
         "glue.namespace.4",
         "decisions.depth.9",
     ],
+    dialect=True,
 )
 def created_is_there(ns: Namespace, world: World) -> None:
     id = world.created(ns)
@@ -51,6 +52,7 @@ def created_is_there(ns: Namespace, world: World) -> None:
         "hive3.describe-namespace.errors.1",
         "glue.describe-namespace.errors.1",
     ],
+    dialect=True,
 )
 def missing_is_not_there(ns: Namespace, world: World) -> None:
     with raises(MISSING):
@@ -70,6 +72,7 @@ def missing_is_not_there(ns: Namespace, world: World) -> None:
         "hive3.create-namespace.errors.1",
         "glue.create-namespace.errors.1",
     ],
+    dialect=True,
 )
 def create_existing(ns: Namespace, world: World) -> None:
     id = world.created(ns, properties={"owner": "first"})
@@ -82,6 +85,7 @@ def create_existing(ns: Namespace, world: World) -> None:
 @scenario(
     "mode ExistOk keeps an existing namespace as it is",
     clauses=["contract.create-modes.4", "hive3.create-namespace.steps.4", "glue.create-namespace.steps.3"],
+    dialect=True,
 )
 def create_exist_ok(ns: Namespace, world: World) -> None:
     id = world.created(ns, properties={"owner": "first"})
@@ -110,6 +114,7 @@ def overwrite_creates(ns: Namespace, world: World) -> None:
         "hive3.create-namespace.steps.5",
         "glue.create-namespace.steps.4",
     ],
+    dialect=True,
 )
 def overwrite_empty(ns: Namespace, world: World) -> None:
     id = world.created(ns, properties={"owner": "first", "gone": "soon"})
@@ -129,6 +134,7 @@ def overwrite_empty(ns: Namespace, world: World) -> None:
         "hive3.create-namespace.steps.5",
         "glue.create-namespace.errors.2",
     ],
+    dialect=True,
 )
 def overwrite_with_table(ns: Namespace, world: World) -> None:
     id = world.created(ns, properties={"owner": "first"})
@@ -160,10 +166,10 @@ def mode_spellings(ns: Namespace, world: World) -> None:
         "iceberg.create-namespace.errors.2",
         "decisions.iceberg.11",
     ],
+    dialect=True,
 )
 def create_below_missing(ns: Namespace, world: World) -> None:
-    if not world.child_possible():
-        return
+    world.needs_nesting()
     with raises(MISSING):
         ns.create_namespace((*world.namespace("absent"), "child"))
     assert not ns.namespace_exists(world.namespace("absent")), "the parent was made on the way"
@@ -181,10 +187,10 @@ def create_below_missing(ns: Namespace, world: World) -> None:
         "iceberg.list-namespaces.steps.3",
         "decisions.polaris-wire.1",
     ],
+    dialect=True,
 )
 def nested(ns: Namespace, world: World) -> None:
-    if not world.child_possible():
-        return
+    world.needs_nesting()
     id = world.created(ns)
     ns.create_namespace((*id, "child"), properties={"level": "two"})
     assert list(ns.list_namespaces(id)) == ["child"]
@@ -204,6 +210,7 @@ def nested(ns: Namespace, world: World) -> None:
         "hive3.list-tables.errors.1",
         "glue.list-tables.errors.1",
     ],
+    dialect=True,
 )
 def list_below_missing(ns: Namespace, world: World) -> None:
     if world.child_possible():
@@ -213,7 +220,7 @@ def list_below_missing(ns: Namespace, world: World) -> None:
         list(ns.list_tables(world.namespace("absent")))
 
 
-@scenario("an empty namespace lists nothing", clauses=["contract.names-in-lists.6"])
+@scenario("an empty namespace lists nothing", clauses=["contract.names-in-lists.6"], dialect=True)
 def list_empty(ns: Namespace, world: World) -> None:
     id = world.created(ns)
     assert list(ns.list_tables(id)) == []
@@ -221,7 +228,7 @@ def list_empty(ns: Namespace, world: World) -> None:
         assert list(ns.list_namespaces(id)) == []
 
 
-@scenario("an empty namespace is dropped and gone", clauses=["contract.drop-modes.1"])
+@scenario("an empty namespace is dropped and gone", clauses=["contract.drop-modes.1"], dialect=True)
 def drop_empty(ns: Namespace, world: World) -> None:
     id = world.created(ns)
     ns.drop_namespace(id)
@@ -242,6 +249,7 @@ def drop_empty(ns: Namespace, world: World) -> None:
         "hive3.drop-namespace.errors.1",
         "glue.drop-namespace.errors.1",
     ],
+    dialect=True,
 )
 def drop_missing(ns: Namespace, world: World) -> None:
     if world.expect.drop_of_missing_succeeds:
@@ -260,6 +268,7 @@ def drop_missing(ns: Namespace, world: World) -> None:
         "hive3.drop-namespace.steps.1",
         "glue.drop-namespace.steps.2",
     ],
+    dialect=True,
 )
 def drop_missing_skip(ns: Namespace, world: World) -> None:
     ns.drop_namespace(world.namespace(), mode="skip")
@@ -277,6 +286,7 @@ def drop_missing_skip(ns: Namespace, world: World) -> None:
         "hive3.drop-namespace.errors.2",
         "glue.drop-namespace.errors.2",
     ],
+    dialect=True,
 )
 def restrict_with_table(ns: Namespace, world: World) -> None:
     id = world.created(ns)
@@ -294,10 +304,10 @@ def restrict_with_table(ns: Namespace, world: World) -> None:
         "polaris.drop-namespace.errors.2",
         "iceberg.drop-namespace.errors.2",
     ],
+    dialect=True,
 )
 def restrict_with_child(ns: Namespace, world: World) -> None:
-    if not world.child_possible():
-        return
+    world.needs_nesting()
     id = world.created(ns)
     ns.create_namespace((*id, "child"))
     with raises(NOT_EMPTY):
@@ -317,6 +327,7 @@ def restrict_with_child(ns: Namespace, world: World) -> None:
         "glue.drop-namespace.steps.3",
     ],
     needs=["drop_namespace.cascade"],
+    dialect=True,
 )
 def cascade_with_table(ns: Namespace, world: World) -> None:
     id = world.created(ns)
@@ -333,8 +344,7 @@ def cascade_with_table(ns: Namespace, world: World) -> None:
     needs=["drop_namespace.cascade"],
 )
 def cascade_deep(ns: Namespace, world: World) -> None:
-    if not world.child_possible():
-        return
+    world.needs_nesting()
     id = world.created(ns)
     ns.create_namespace((*id, "child"))
     ns.declare_table((*id, "child", "t"))
@@ -369,8 +379,7 @@ def seen_by_another(ns: Namespace, world: World) -> None:
 
 @scenario("a namespace of another parent is another namespace", clauses=["contract.identifiers.7"])
 def same_name_elsewhere(ns: Namespace, world: World) -> None:
-    if not world.child_possible():
-        return
+    world.needs_nesting()
     first, second = world.created(ns, "first"), world.created(ns, "second")
     ns.create_namespace((*first, "same"))
     assert not ns.namespace_exists((*second, "same"))
@@ -403,10 +412,10 @@ def racing_exist_ok(ns: Namespace, world: World) -> None:
 @scenario(
     "mode Overwrite refuses a namespace that holds a namespace",
     clauses=["contract.create-modes.8", "decisions.create-mode-overwrite.2"],
+    dialect=True,
 )
 def overwrite_with_child(ns: Namespace, world: World) -> None:
-    if not world.child_possible():
-        return
+    world.needs_nesting()
     id = world.created(ns)
     ns.create_namespace((*id, "child"))
     with raises(NOT_EMPTY):
@@ -423,8 +432,7 @@ def overwrite_without_properties(ns: Namespace, world: World) -> None:
 
 @scenario("mode Overwrite answers the properties that the namespace has now", clauses=["contract.create-modes.14"])
 def overwrite_answers(ns: Namespace, world: World) -> None:
-    if not world.expect.namespace_properties:
-        return
+    world.needs_namespace_properties()
     id = world.created(ns, properties={"owner": "first", "gone": "soon"})
     answer = ns.create_namespace(id, mode="overwrite", properties={"owner": "second"}).properties or {}
     assert (answer.get("owner"), answer.get("gone")) == ("second", None)
@@ -432,8 +440,7 @@ def overwrite_answers(ns: Namespace, world: World) -> None:
 
 @scenario("mode ExistOk answers the properties that the namespace has", clauses=["contract.create-modes.6"])
 def exist_ok_answers(ns: Namespace, world: World) -> None:
-    if not world.expect.namespace_properties:
-        return
+    world.needs_namespace_properties()
     id = world.created(ns, properties={"owner": "first"})
     answer = ns.create_namespace(id, mode="exist_ok", properties={"owner": "second"}).properties or {}
     assert answer.get("owner") == "first"
@@ -467,10 +474,10 @@ def unknown_create_mode(ns: Namespace, world: World) -> None:
 @scenario(
     "in every mode a namespace below a missing parent is refused with NamespaceNotFound",
     clauses=["contract.create-modes.13"],
+    dialect=True,
 )
 def every_mode_below_missing(ns: Namespace, world: World) -> None:
-    if not world.child_possible():
-        return
+    world.needs_nesting()
     for mode in ("exist_ok", "overwrite"):
         with raises(MISSING):
             ns.create_namespace((*world.namespace("absent"), "child"), mode=mode)
@@ -531,7 +538,9 @@ def drop_by_request(ns: Namespace, world: World) -> None:
 
 
 @scenario(
-    "dropping twice answers NamespaceNotFound the second time", clauses=["contract.drop-modes.2", "decisions.drop.1"]
+    "dropping twice answers NamespaceNotFound the second time",
+    clauses=["contract.drop-modes.2", "decisions.drop.1"],
+    dialect=True,
 )
 def drop_twice(ns: Namespace, world: World) -> None:
     id = world.created(ns)
@@ -579,6 +588,7 @@ def prefix_of_another(ns: Namespace, world: World) -> None:
 @scenario(
     "namespaces nest as deep as the catalog allows",
     clauses=["contract.names-in-lists.3", "polaris.namespace.3", "iceberg.namespace.2"],
+    dialect=True,
 )
 def nested_deep(ns: Namespace, world: World) -> None:
     id = top = world.created(ns)
@@ -657,6 +667,7 @@ def cascade_empty(ns: Namespace, world: World) -> None:
         "contract.drop-modes.3",
     ],
     needs=["drop_namespace.cascade"],
+    dialect=True,
 )
 def cascade_missing(ns: Namespace, world: World) -> None:
     id = world.namespace()

@@ -62,6 +62,7 @@ def pages(ask: Callable[..., Any], id: Levels, limit: int) -> list[str]:
         "contract.names-in-lists.5",
         "hive3.list-tables.steps.4",
     ],
+    dialect=True,
 )
 def table_pages(ns: Namespace, world: World) -> None:
     id = filled(ns, world)
@@ -72,16 +73,16 @@ def table_pages(ns: Namespace, world: World) -> None:
 @scenario(
     "pages of namespaces of every size cover all names exactly once",
     clauses=["contract.paging.1", "contract.paging.2", "contract.names-in-lists.5"],
+    dialect=True,
 )
 def namespace_pages(ns: Namespace, world: World) -> None:
-    if not world.child_possible():
-        return
+    world.needs_nesting()
     id = with_children(ns, world)
     for limit in range(1, len(NAMES) + 2):
         assert sorted(pages(ns.list_namespaces_page, id, limit)) == NAMES, f"pages of {limit}"
 
 
-@scenario("a token survives a new connection", clauses=["contract.paging.5"])
+@scenario("a token survives a new connection", clauses=["contract.paging.5"], dialect=True)
 def token_survives(ns: Namespace, world: World) -> None:
     id = filled(ns, world)
     first = ns.list_tables_page(id, limit=2)
@@ -91,13 +92,17 @@ def token_survives(ns: Namespace, world: World) -> None:
     assert sorted([*first.tables, *rest]) == NAMES
 
 
-@scenario("the last page has no token", clauses=["contract.paging.4"])
+@scenario("the last page has no token", clauses=["contract.paging.4"], dialect=True)
 def last_page(ns: Namespace, world: World) -> None:
     id = filled(ns, world)
     assert ns.list_tables_page(id, limit=100).page_token is None
 
 
-@scenario("a table declared between two pages makes no other one repeat or vanish", clauses=["contract.paging.11"])
+@scenario(
+    "a table declared between two pages makes no other one repeat or vanish",
+    clauses=["contract.paging.11"],
+    dialect=True,
+)
 def declared_between(ns: Namespace, world: World) -> None:
     id = filled(ns, world)
     first = ns.list_tables_page(id, limit=2)
@@ -176,7 +181,9 @@ def empty_token(ns: Namespace, world: World) -> None:
 
 
 @scenario(
-    "the size of the page may change from one page to the next", clauses=["contract.paging.1", "contract.paging.2"]
+    "the size of the page may change from one page to the next",
+    clauses=["contract.paging.1", "contract.paging.2"],
+    dialect=True,
 )
 def another_size(ns: Namespace, world: World) -> None:
     id = filled(ns, world)
@@ -197,8 +204,7 @@ def token_of_another_backend(ns: Namespace, world: World) -> None:
 
 @scenario("a token of a listing of namespaces answers InvalidInput for tables", clauses=["contract.paging.8"])
 def token_of_namespaces(ns: Namespace, world: World) -> None:
-    if not world.child_possible():
-        return
+    world.needs_nesting()
     id = with_children(ns, world)
     token = ns.list_namespaces_page(id, limit=2).page_token
     assert token is not None, "five namespaces do not fit into a page of two"
@@ -231,8 +237,7 @@ def large_limit(ns: Namespace, world: World) -> None:
 
 @scenario("a page of namespaces without a limit ends the listing or has a token", clauses=["contract.limits.4"])
 def unlimited_namespaces(ns: Namespace, world: World) -> None:
-    if not world.child_possible():
-        return
+    world.needs_nesting()
     id = with_children(ns, world)
     page = ns.call(ListNamespacesRequest(id=id))
     names = list(page.namespaces)
@@ -244,8 +249,7 @@ def unlimited_namespaces(ns: Namespace, world: World) -> None:
 
 @scenario("a token of namespaces survives a new connection", clauses=["contract.paging.5"])
 def namespace_token_survives(ns: Namespace, world: World) -> None:
-    if not world.child_possible():
-        return
+    world.needs_nesting()
     id = with_children(ns, world)
     first = ns.list_namespaces_page(id, limit=2)
     with world.connect() as other:
@@ -262,8 +266,7 @@ def foreign_token_of_namespaces(ns: Namespace, world: World) -> None:
 
 @scenario("a namespace created between two pages makes no other one repeat or vanish", clauses=["contract.paging.11"])
 def namespace_created_between(ns: Namespace, world: World) -> None:
-    if not world.child_possible():
-        return
+    world.needs_nesting()
     id = with_children(ns, world)
     first = ns.list_namespaces_page(id, limit=2)
     ns.create_namespace((*id, "a0"))
@@ -274,8 +277,7 @@ def namespace_created_between(ns: Namespace, world: World) -> None:
 
 @scenario("a namespace dropped between two pages makes no other one vanish", clauses=["contract.paging.11"])
 def namespace_dropped_between(ns: Namespace, world: World) -> None:
-    if not world.child_possible():
-        return
+    world.needs_nesting()
     id = with_children(ns, world)
     first = ns.list_namespaces_page(id, limit=2)
     ns.drop_namespace((*id, first.namespaces[0]))
@@ -297,7 +299,9 @@ def declared_around(ns: Namespace, world: World) -> None:
     assert set(NAMES) <= set(names), "a table was left out"
 
 
-@scenario("a listing ends without an error when what follows its token is gone", clauses=["contract.paging.11"])
+@scenario(
+    "a listing ends without an error when what follows its token is gone", clauses=["contract.paging.11"], dialect=True
+)
 def rest_is_gone(ns: Namespace, world: World) -> None:
     id = filled(ns, world)
     first = ns.list_tables_page(id, limit=2)
@@ -319,12 +323,13 @@ def deregistered_while_listed(ns: Namespace, world: World) -> None:
 
 @scenario("the iterator over namespaces follows the pages to their end", clauses=["contract.paging.13"])
 def namespace_iterator(ns: Namespace, world: World) -> None:
-    if not world.child_possible():
-        return
+    world.needs_nesting()
     assert sorted(ns.list_namespaces(with_children(ns, world))) == NAMES
 
 
-@scenario("one page of a missing namespace answers NamespaceNotFound", clauses=["contract.names-in-lists.7"])
+@scenario(
+    "one page of a missing namespace answers NamespaceNotFound", clauses=["contract.names-in-lists.7"], dialect=True
+)
 def page_of_missing(ns: Namespace, world: World) -> None:
     with raises(ErrorCode.NAMESPACE_NOT_FOUND):
         ns.list_tables_page(world.namespace("absent"), limit=1)
@@ -333,6 +338,7 @@ def page_of_missing(ns: Namespace, world: World) -> None:
 @scenario(
     "a namespace that is dropped between two pages answers NamespaceNotFound, never an end",
     clauses=["contract.names-in-lists.7"],
+    dialect=True,
 )
 def dropped_between(ns: Namespace, world: World) -> None:
     id = filled(ns, world)

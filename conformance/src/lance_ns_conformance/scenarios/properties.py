@@ -20,10 +20,10 @@ UNUSUAL = {"größe": "ünï 日本 😀", "equals": "a=b&c", "path": "/x%20/$y"
         "iceberg.describe-namespace.steps.3",
         "glue.describe-namespace.steps.1",
     ],
+    dialect=True,
 )
 def namespace_keeps(ns: Namespace, world: World) -> None:
-    if not world.expect.namespace_properties:
-        return
+    world.needs_namespace_properties()
     id = world.created(ns, properties=PLAIN)
     found = ns.describe_namespace(id).properties or {}
     assert {key: found.get(key) for key in PLAIN} == PLAIN
@@ -37,15 +37,15 @@ def namespace_keeps(ns: Namespace, world: World) -> None:
         "polaris.create-namespace.steps.3",
         "iceberg.create-namespace.steps.3",
     ],
+    dialect=True,
 )
 def create_answers(ns: Namespace, world: World) -> None:
-    if not world.expect.namespace_properties:
-        return
+    world.needs_namespace_properties()
     answer = ns.create_namespace(world.namespace(), properties=PLAIN).properties or {}
     assert {key: answer.get(key) for key in PLAIN} == PLAIN
 
 
-@scenario("a namespace without properties has none, which is not null", clauses=["contract.properties.1"])
+@scenario("a namespace without properties has none, which is not null", clauses=["contract.properties.1"], dialect=True)
 def namespace_without(ns: Namespace, world: World) -> None:
     id = world.created(ns)
     found = ns.describe_namespace(id).properties
@@ -56,28 +56,29 @@ def namespace_without(ns: Namespace, world: World) -> None:
 
 
 @scenario(
-    "properties of a namespace are kept in any script", clauses=["contract.properties.3", "contract.properties.5"]
+    "properties of a namespace are kept in any script",
+    clauses=["contract.properties.3", "contract.properties.5"],
+    dialect=True,
 )
 def namespace_unusual(ns: Namespace, world: World) -> None:
-    if not (world.expect.namespace_properties and world.expect.property_values):
-        return
+    world.needs_namespace_properties()
+    world.needs_property_values()
     id = world.created(ns, properties=UNUSUAL)
     found = ns.describe_namespace(id).properties or {}
     assert {key: found.get(key) for key in UNUSUAL} == UNUSUAL
 
 
-@scenario("an empty value of a property is kept as it is", clauses=["contract.properties.7"])
+@scenario("an empty value of a property is kept as it is", clauses=["contract.properties.7"], dialect=True)
 def empty_value(ns: Namespace, world: World) -> None:
-    if not (world.expect.namespace_properties and world.expect.property_values):
-        return
+    world.needs_namespace_properties()
+    world.needs_property_values()
     id = world.created(ns, properties={"empty": ""})
     assert (ns.describe_namespace(id).properties or {}).get("empty") == ""
 
 
-@scenario("a large property is kept whole", clauses=["contract.properties.6"])
+@scenario("a large property is kept whole", clauses=["contract.properties.6"], dialect=True)
 def large_value(ns: Namespace, world: World) -> None:
-    if not world.expect.namespace_properties:
-        return
+    world.needs_namespace_properties()
     value = "0123456789" * 200
     id = world.created(ns, properties={"large": value})
     assert (ns.describe_namespace(id).properties or {}).get("large") == value
@@ -92,20 +93,24 @@ def large_value(ns: Namespace, world: World) -> None:
         "hive3.describe-table.steps.2",
         "glue.describe-table.steps.1",
     ],
+    dialect=True,
 )
 def table_keeps(ns: Namespace, world: World) -> None:
-    if not world.expect.table_properties:
-        return
+    world.needs_table_properties()
     table = (*world.created(ns), "t")
     ns.declare_table(table, properties=PLAIN)
     found = ns.describe_table(table).properties or {}
     assert {key: found.get(key) for key in PLAIN} == PLAIN
 
 
-@scenario("properties of a table are kept in any script", clauses=["contract.properties.4", "contract.properties.5"])
+@scenario(
+    "properties of a table are kept in any script",
+    clauses=["contract.properties.4", "contract.properties.5"],
+    dialect=True,
+)
 def table_unusual(ns: Namespace, world: World) -> None:
-    if not (world.expect.table_properties and world.expect.property_values):
-        return
+    world.needs_table_properties()
+    world.needs_property_values()
     table = (*world.created(ns), "t")
     ns.declare_table(table, properties=UNUSUAL)
     found = ns.describe_table(table).properties or {}
@@ -114,8 +119,7 @@ def table_unusual(ns: Namespace, world: World) -> None:
 
 @scenario("the properties of one table are not another's", clauses=["contract.properties.4"])
 def tables_apart(ns: Namespace, world: World) -> None:
-    if not world.expect.table_properties:
-        return
+    world.needs_table_properties()
     id = world.created(ns)
     ns.declare_table((*id, "a"), properties={"only": "a"})
     ns.declare_table((*id, "b"))
@@ -124,8 +128,8 @@ def tables_apart(ns: Namespace, world: World) -> None:
 
 @scenario("an empty value of a table's property is kept as it is", clauses=["contract.properties.7"])
 def table_empty_value(ns: Namespace, world: World) -> None:
-    if not (world.expect.table_properties and world.expect.property_values):
-        return
+    world.needs_table_properties()
+    world.needs_property_values()
     table = (*world.created(ns), "t")
     ns.declare_table(table, properties={"empty": ""})
     assert (ns.describe_table(table).properties or {}).get("empty") == ""
@@ -133,8 +137,7 @@ def table_empty_value(ns: Namespace, world: World) -> None:
 
 @scenario("a large property of a table is kept whole", clauses=["contract.properties.6"])
 def table_large_value(ns: Namespace, world: World) -> None:
-    if not world.expect.table_properties:
-        return
+    world.needs_table_properties()
     value = "0123456789" * 200
     table = (*world.created(ns), "t")
     ns.declare_table(table, properties={"large": value})
@@ -259,8 +262,7 @@ def very_large_value(ns: Namespace, world: World) -> None:
     clauses=["contract.properties.2", "unity.declare-table.steps.8", "polaris.declare-table.steps.7"],
 )
 def declare_answers(ns: Namespace, world: World) -> None:
-    if not world.expect.table_properties:
-        return
+    world.needs_table_properties()
     table = (*world.created(ns), "t")
     answer = ns.declare_table(table, properties=PLAIN).properties or {}
     assert {key: answer.get(key) for key in PLAIN} == PLAIN

@@ -23,6 +23,7 @@ def placed(world: World, word: str, *ids: int) -> str:
     "a registered table opens with the data at its location",
     clauses=["contract.register.1", "contract.capabilities.5"],
     needs=ANYWHERE,
+    dialect=True,
 )
 def opens(ns: Namespace, world: World) -> None:
     table, location = (*world.created(ns), "t"), placed(world, "there", 1, 2)
@@ -37,6 +38,7 @@ def opens(ns: Namespace, world: World) -> None:
     "registering an existing table answers TableAlreadyExists and changes nothing",
     clauses=["contract.register.2"],
     needs=ANYWHERE,
+    dialect=True,
 )
 def existing(ns: Namespace, world: World) -> None:
     table, location = written(ns, world)
@@ -86,6 +88,7 @@ def without_location(ns: Namespace, world: World) -> None:
     "registering in a missing namespace answers NamespaceNotFound, and makes none",
     clauses=["contract.register.7"],
     needs=["register_table"],
+    dialect=True,
 )
 def in_missing_namespace(ns: Namespace, world: World) -> None:
     id = world.namespace("absent")
@@ -106,8 +109,7 @@ def unknown_mode(ns: Namespace, world: World) -> None:
 
 @scenario("properties given to a registration are the table's", clauses=["contract.register.8"], needs=ANYWHERE)
 def with_properties(ns: Namespace, world: World) -> None:
-    if not world.expect.table_properties:
-        return
+    world.needs_table_properties()
     table = (*world.created(ns), "t")
     ns.register_table(table, placed(world, "there", 1), properties={"owner": "search"})
     assert (ns.describe_table(table).properties or {}).get("owner") == "search"

@@ -16,6 +16,7 @@ MOVE = ["rename_table", "rename_table.new_namespace_id"]
     "a renamed table is found by its new name only",
     clauses=["contract.rename.1", "contract.capabilities.5"],
     needs=RENAME,
+    dialect=True,
 )
 def new_name(ns: Namespace, world: World) -> None:
     table = (*world.created(ns), "old")
@@ -36,7 +37,7 @@ def keeps_data(ns: Namespace, world: World) -> None:
     assert ns.dataset(renamed).to_table()["id"].to_pylist() == [1, 2, 3]
 
 
-@scenario("renaming keeps properties", clauses=["contract.rename.2"], needs=RENAME)
+@scenario("renaming keeps properties", clauses=["contract.rename.2"], needs=RENAME, dialect=True)
 def keeps_properties(ns: Namespace, world: World) -> None:
     table = (*world.created(ns), "old")
     ns.declare_table(table, properties={"owner": "search"})
@@ -45,7 +46,7 @@ def keeps_properties(ns: Namespace, world: World) -> None:
     assert ns.describe_table((*table[:-1], "new")).properties == before
 
 
-@scenario("renaming a missing table answers TableNotFound", clauses=["contract.rename.3"], needs=RENAME)
+@scenario("renaming a missing table answers TableNotFound", clauses=["contract.rename.3"], needs=RENAME, dialect=True)
 def missing(ns: Namespace, world: World) -> None:
     id = world.created(ns)
     for table in ((*id, "absent"), (*world.namespace("absent"), "t")):
@@ -58,6 +59,7 @@ def missing(ns: Namespace, world: World) -> None:
     "renaming to a name that is taken answers TableAlreadyExists and changes nothing",
     clauses=["contract.rename.4"],
     needs=RENAME,
+    dialect=True,
 )
 def taken(ns: Namespace, world: World) -> None:
     id = world.created(ns)
@@ -92,7 +94,9 @@ def old_name_is_free(ns: Namespace, world: World) -> None:
     assert "owner" not in (ns.describe_table((*id, "old")).properties or {})
 
 
-@scenario("a table is moved to another namespace with its data", clauses=["contract.rename.5"], needs=MOVE)
+@scenario(
+    "a table is moved to another namespace with its data", clauses=["contract.rename.5"], needs=MOVE, dialect=True
+)
 def moved(ns: Namespace, world: World) -> None:
     table, location = written(ns, world)
     other = world.created(ns, "other")
@@ -107,6 +111,7 @@ def moved(ns: Namespace, world: World) -> None:
     "moving a table to a missing namespace answers NamespaceNotFound and changes nothing",
     clauses=["contract.rename.6"],
     needs=MOVE,
+    dialect=True,
 )
 def moved_to_missing(ns: Namespace, world: World) -> None:
     table = (*world.created(ns), "t")
@@ -120,6 +125,7 @@ def moved_to_missing(ns: Namespace, world: World) -> None:
     "moving a table to a name that is taken answers TableAlreadyExists and changes nothing",
     clauses=["contract.rename.4", "contract.rename.5"],
     needs=MOVE,
+    dialect=True,
 )
 def moved_to_taken(ns: Namespace, world: World) -> None:
     first, second = world.created(ns, "first"), world.created(ns, "second")

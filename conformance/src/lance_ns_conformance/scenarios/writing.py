@@ -109,8 +109,7 @@ def wrong_schema(ns: Namespace, world: World) -> None:
 
 @scenario("properties given to a write are those of the new table", clauses=["contract.properties.4"])
 def with_properties(ns: Namespace, world: World) -> None:
-    if not world.expect.table_properties:
-        return
+    world.needs_table_properties()
     table = (*world.created(ns), "t")
     ns.create_table(table, rows(1), properties={"owner": "search"})
     assert (ns.describe_table(table).properties or {}).get("owner") == "search"
@@ -205,7 +204,7 @@ def foreign_files_stay(ns: Namespace, world: World) -> None:
     table = declared(ns, world)
     place = local_place(ns, table)
     if place is None:
-        return
+        world.skip("the tables of this catalog are not on this machine")
     (place / "notes.txt").write_text("not ours")
     ns.drop_table(table, delete_data=True)
     assert (place / "notes.txt").read_text() == "not ours"
@@ -233,7 +232,7 @@ def storage_fails(ns: Namespace, world: World) -> None:
     table = declared(ns, world)
     place = local_place(ns, table)
     if place is None:
-        return
+        world.skip("the tables of this catalog are not on this machine")
     (place / "_versions").mkdir()
     (place / "_versions" / "1.manifest").write_text("damaged")
     assert list(ns.list_tables(table[:-1])) == ["t"]

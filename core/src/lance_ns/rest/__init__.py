@@ -9,6 +9,7 @@
 | `retrying` | what may be sent again, and when |
 | `client` | all of that for one call |
 | `backend` | the base of a backend on it |
+| `iceberg` | the base of those with the namespaces of the Iceberg REST API |
 
 Nothing here is imported before a backend needs it.
 """

@@ -1,22 +1,22 @@
 """The base of a backend on HTTP: every operation with a deadline and an identity of its own."""
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+import attrs
 
 from lance_ns import models as m
+from lance_ns.config import Hidden
 from lance_ns.errors import InvalidInput, Unauthenticated
-from lance_ns.hookspecs import hookimpl
 from lance_ns.rest.client import RestClient, Settings
 from lance_ns.rest.config import OAuthProperties, RestProperties
 from lance_ns.rest.dialect import Dialect, Kinds, iceberg_error
 from lance_ns.rest.tokens import ClientCredentials, Fixed, TokenSource
-from lance_ns.rest.transport import Tls
-from lance_ns.rules import NamespaceRules
+from lance_ns.rest.transport import Tls, origin, parsed
+from lance_ns.rules import NamespaceRules, operation
 
-B = TypeVar("B", bound="RestNamespace")
-Q = TypeVar("Q", bound=m.Request[Any])
-R = TypeVar("R")
+__all__ = ["RestNamespace", "client_of", "operation"]
 
 _REFUSALS: Kinds = {
     "invalid_client": Unauthenticated,
@@ -26,21 +26,19 @@ _REFUSALS: Kinds = {
 """What a token server says of credentials, by OAuth2's own names."""
 
 
-def operation(method: Callable[[B, Q], R]) -> Callable[[B, Q], R]:
-    """A hook whose calls share one deadline and the identity of the request."""
-
-    @wraps(method)
-    def within(self: B, request: Q) -> R:
-        with self.client.operation(request):
-            return method(self, request)
-
-    return hookimpl(within)
-
-
 def client_of(
-    config: RestProperties, dialect: Dialect, *, connect_seconds: float, read_seconds: float, **oauth: str
+    config: RestProperties,
+    dialect: Dialect,
+    *,
+    connect_seconds: float,
+    read_seconds: float,
+    headers: Mapping[str, str] | None = None,
+    **oauth: str,
 ) -> RestClient:
-    """The client that a backend's properties describe; `token_path` and `scope` are what OAuth2 uses unless told."""
+    """The client that a backend's properties describe, with further headers.
+
+    `token_path` and `scope` are what OAuth2 uses unless told.
+    """
     settings = Settings(
         connect_seconds=connect_seconds,
         read_seconds=read_seconds,
@@ -48,19 +46,28 @@ def client_of(
         retries=config.max_retries,
         connections=config.max_connections,
         tls=Tls(ca_bundle=config.ca_bundle, client_certificate=config.client_certificate, client_key=config.client_key),
-        headers=config.headers,
+        headers=Hidden({**config.headers, **(headers or {})}),
     )
-    return RestClient(config.endpoint, dialect, settings, _tokens(config, settings, **oauth))
+    return RestClient(config.endpoint, dialect, settings, _tokens(config, settings, dialect.kinds, **oauth))
 
 
-def _tokens(config: RestProperties, settings: Settings, token_path: str = "", scope: str = "") -> TokenSource:
+def _tokens(
+    config: RestProperties, settings: Settings, kinds: Kinds, token_path: str = "", scope: str = ""
+) -> TokenSource:
     """Who asks: a token that was given wins over a credential."""
     if config.auth_token is not None or not isinstance(config, OAuthProperties) or config.credential is None:
         return Fixed(config.auth_token)
     url = config.oauth2_server_uri or config.endpoint.rstrip("/") + token_path
-    server = RestClient(url, Dialect(read=iceberg_error, kinds=_REFUSALS), settings)
+    if origin(parsed(config.endpoint)) != origin(parsed(url, "oauth2_server_uri")):
+        settings = attrs.evolve(settings, headers={})  # they are meant for the catalog
+    server = RestClient(
+        url, Dialect(read=iceberg_error, kinds={**kinds, **_REFUSALS}), settings, what="oauth2_server_uri"
+    )
     return ClientCredentials(
-        config.credential, lambda form: server.call("POST", "", form=form).body, config.scope or scope
+        config.credential,
+        config.scope or scope,
+        lambda form: server.call("POST", "", form=form, repeatable=True).body,
+        server.close,
     )
 
 
@@ -73,17 +80,6 @@ class RestNamespace(NamespaceRules):
         """Close the connections."""
         self.client.close()
 
-    @operation
-    def create_namespace(self, request: m.CreateNamespaceRequest) -> m.CreateNamespaceResponse:
-        """Create a namespace as the mode says."""
-        return super().create_namespace(request)
-
-    @operation
-    def describe_namespace(self, request: m.DescribeNamespaceRequest) -> m.DescribeNamespaceResponse:
-        """The properties of a namespace."""
-        return super().describe_namespace(request)
-
-    @operation
-    def drop_namespace(self, request: m.DropNamespaceRequest) -> m.DropNamespaceResponse:
-        """Drop a namespace as mode and behavior say."""
-        return super().drop_namespace(request)
+    def within(self, request: m.Request[Any]) -> AbstractContextManager[None]:
+        """One deadline for all calls of an operation, and the identity of its request."""
+        return self.client.operation(request)

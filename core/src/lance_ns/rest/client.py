@@ -1,36 +1,48 @@
 """One call: a token, a deadline, repetitions where they are safe, and a typed error when it fails."""
 
 import json
+import re
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urljoin
 
 import attrs
 
-from lance_ns.config import HIDDEN, Hidden
-from lance_ns.errors import Internal, LanceNsError, ServiceUnavailable, Unsupported
+from lance_ns.config import Hidden, Redactor, Secret
+from lance_ns.errors import Internal, InvalidInput, LanceNsError, ServiceUnavailable, Unauthenticated, Unsupported
 from lance_ns.perprocess import PerProcess
-from lance_ns.rest.dialect import Dialect, Kinds
+from lance_ns.rest.dialect import Dialect, Kinds, shortened
 from lance_ns.rest.retrying import BUSY, REPEATABLE, UNREACHED, Deadline, asked_to_wait, pause
-from lance_ns.rest.tokens import Fixed, TokenSource
-from lance_ns.rest.transport import Tls, origin, parsed, pool_of
+from lance_ns.rest.tokens import Fixed, Form, TokenSource
+from lance_ns.rest.transport import Line, Tls, line_to, origin, parsed
+from lance_ns.version import __version__
 
 if TYPE_CHECKING:
-    from urllib3 import BaseHTTPResponse, HTTPConnectionPool
+    from urllib3 import BaseHTTPResponse
 
     from lance_ns.models import Request
 
 LARGEST_ANSWER = 256 * 1024 * 1024
-_CHUNK = 1024 * 1024
+_CHUNK = 64 * 1024
 _REFUSED = frozenset({401, 419})
 _MOVED = frozenset({301, 302, 303, 307, 308})
 _MOST_MOVES = 3
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
+_TOKEN = re.compile(r"[\x21-\x7e]+")
 
 
 def segment(name: str) -> str:
-    """A name as one segment of a path: whatever it contains, it leads nowhere else."""
+    """A name as one segment of a path: whatever it contains, it leads nowhere else.
+
+    Raises:
+        InvalidInput: it is no segment at all, but the way to another one.
+    """
+    if name in ("", ".", ".."):
+        raise InvalidInput(f"{name!r} cannot be addressed")
     return quote(name, safe="")
 
 
@@ -39,7 +51,7 @@ class Answer:
     """What a server said: the status, the decoded body, and whether the call had been sent before."""
 
     status: int
-    body: Any = None
+    body: Any = attrs.field(default=None, repr=False)  # it may hold tokens and vended credentials
     sent_before: bool = False
 
 
@@ -53,20 +65,26 @@ class Settings:
     retries: int
     connections: int = 16
     tls: Tls = attrs.field(factory=Tls)
-    headers: Mapping[str, str] = attrs.field(factory=Hidden)
+    headers: Mapping[str, str] = attrs.field(factory=Hidden, converter=Hidden)
 
 
 @attrs.frozen
 class _Operation:
+    client: "RestClient"
     deadline: Deadline
-    token: str | None
+    token: Secret | None
 
 
 _operation: ContextVar[_Operation | None] = ContextVar("lance_ns.rest.operation", default=None)
 
 
 class RestClient:
-    """Calls one server. Threads share it; a forked child opens connections of its own."""
+    """Calls one server. Threads share it; a forked child opens connections of its own.
+
+    Raises:
+        InvalidInput: the URL, which the property `what` holds, a header, a certificate or the environment's proxy
+            cannot be used.
+    """
 
     def __init__(
         self,
@@ -74,29 +92,36 @@ class RestClient:
         dialect: Dialect,
         settings: Settings,
         tokens: TokenSource | None = None,
+        *,
+        what: str = "endpoint",
     ) -> None:
-        url = parsed(endpoint)
+        url = parsed(endpoint, what)
         self.endpoint = endpoint.rstrip("/")
+        self._site = f"{url.scheme}://{url.netloc}"
         self._base = (url.path or "").rstrip("/")
         self._origin = origin(url)
         self._dialect = dialect
         self._settings = settings
+        self._headers = _common_headers(settings.headers)
         self._tokens: TokenSource = tokens or Fixed()
-        self._pool: PerProcess[HTTPConnectionPool] = PerProcess(
-            lambda: pool_of(url, tls=settings.tls, connections=settings.connections), lambda pool: pool.close()
+        self._line: PerProcess[Line] = PerProcess(
+            lambda: line_to(url, tls=settings.tls, connections=settings.connections), lambda line: line.pool.close()
         )
+        self._line()  # what is wrong with certificates or the proxy is said now, not by the first call
 
     def close(self) -> None:
         """Close the connections."""
-        self._pool.close()
+        self._line.close()
+        self._tokens.close()
 
     @contextmanager
     def operation(self, request: "Request[Any]") -> Generator[None]:
         """All calls made within share one deadline, and use the token that the request brings."""
-        token = request.identity.auth_token if request.identity else None
-        if request.identity and request.identity.api_key:
+        identity = request.identity
+        if identity and identity.api_key:
             raise Unsupported("an api_key cannot be sent to this catalog", hint="give an auth_token, or neither")
-        mark = _operation.set(_Operation(Deadline.after(self._settings.operation_seconds), token))
+        token = Secret(identity.auth_token) if identity and identity.auth_token is not None else None
+        mark = _operation.set(_Operation(self, Deadline.after(self._settings.operation_seconds), token))
         try:
             yield
         finally:
@@ -109,9 +134,10 @@ class RestClient:
         *,
         query: Mapping[str, str] | None = None,
         json_body: Any = None,
-        form: Mapping[str, str] | None = None,
+        form: Form | None = None,
         meaning: Kinds | None = None,
         answers: bool = True,
+        repeatable: bool = False,
         settle: Callable[[], Any] | None = None,
         idempotency_key: str | None = None,
         headers: Mapping[str, str] | None = None,
@@ -123,9 +149,10 @@ class RestClient:
             path: below the endpoint, its segments encoded.
             query: parameters; a blank one is sent.
             json_body: the body, sent as JSON.
-            form: the body, sent as a form.
+            form: the body, sent as a form; errors never show a Secret of it.
             meaning: what error names and statuses mean for this call.
             answers: whether a success has a JSON body.
+            repeatable: whether a POST does no harm when it is sent twice.
             settle: reads back what a call did whose outcome is unknown: the body that it would have had, or None if it
                 had no effect. Without it such a call fails.
             idempotency_key: makes a POST safe to repeat, on servers that know it.
@@ -134,151 +161,173 @@ class RestClient:
         Raises:
             LanceNsError: the call failed; its class is what the server's answer means.
         """
+        own = Hidden(headers or {})
+        if json_body is not None or form is not None:
+            own["Content-Type"] = "application/json" if form is None else "application/x-www-form-urlencoded"
+        if idempotency_key:
+            own["Idempotency-Key"] = idempotency_key
         call = _Call(
             method=method,
             target=self._base + path + (f"?{urlencode(query)}" if query else ""),
             body=_encoded(json_body, form),
-            headers=self._headers(json_body, form, idempotency_key, headers),
+            secrets=[each for each in (form or {}).values() if isinstance(each, Secret)],
+            headers=self._headers | own,
             meaning=meaning or {},
             answers=answers and method != "HEAD",
-            repeatable=method in REPEATABLE or idempotency_key is not None,
+            repeatable=repeatable or method in REPEATABLE or idempotency_key is not None,
         )
-        within = _operation.get() or _Operation(Deadline.after(self._settings.operation_seconds), None)
+        within = _operation.get() or _Operation(self, Deadline.after(self._settings.operation_seconds), None)
         try:
-            return self._repeated(call, within)
+            # An operation's token is for its own server, never for the one that gives tokens.
+            return self._repeated(call, within.deadline, within.token if within.client is self else None)
         except _OutcomeUnknown as unknown:
             found = settle() if settle else None
             if found is None:
-                raise unknown.error from unknown.error.__cause__
+                raise unknown.error from None
             return Answer(200, found, sent_before=True)
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
-    def _headers(
-        self, json_body: Any, form: Any, idempotency_key: str | None, more: Mapping[str, str] | None
-    ) -> dict[str, str]:
-        found = Hidden({"Accept": "application/json", "User-Agent": _user_agent(), **self._settings.headers})
-        if json_body is not None:
-            found["Content-Type"] = "application/json"
-        elif form is not None:
-            found["Content-Type"] = "application/x-www-form-urlencoded"
-        if idempotency_key:
-            found["Idempotency-Key"] = idempotency_key
-        return found | (more or {})
-
-    def _repeated(self, call: "_Call", within: _Operation) -> Answer:
+    def _repeated(self, call: "_Call", deadline: Deadline, given: Secret | None) -> Answer:
         """Send a call until it is answered, as often as is safe and allowed."""
         attempt = 0
         renewed = sent_before = False
         while True:
-            token = within.token or self._tokens.token()
-            failure = self._sent(call, token, within.deadline)
-            if isinstance(failure, _Response):
-                response = failure
-                if response.status in _REFUSED and token and not within.token and not renewed:
-                    renewed = True
-                    if self._tokens.renewed(token):
+            token = given or self._tokens.token()
+            outcome: _Response | Answer | _Failure = self._sent(call, token, deadline)
+            if isinstance(outcome, _Response):
+                if outcome.status in _REFUSED and token and not given:
+                    if self._tokens.token() != token:
+                        continue  # another thread has had it replaced since
+                    if not renewed and self._tokens.renewed(token):
+                        renewed = True
                         continue
-                if response.status == 404 and call.method == "DELETE" and sent_before:
-                    return Answer(404, None, sent_before)  # the first one, whose answer was lost, has done it
-                outcome = self._judged(call, response, token)
-                if isinstance(outcome, Answer):
-                    return attrs.evolve(outcome, sent_before=sent_before)
-                failure = outcome
-            sent_before = sent_before or failure.reached
-            if failure.reached and not call.repeatable:
-                raise _OutcomeUnknown(failure.error)
-            if attempt >= self._settings.retries or not pause(attempt, failure.error.retry_after, within.deadline):
-                raise failure.error
-            attempt += 1
+                outcome = self._judged(call, outcome, token, sent_before)
+            if isinstance(outcome, Answer):
+                return outcome
+            sent_before = sent_before or outcome.reached
+            safe = outcome.passing and (call.repeatable or not outcome.reached)
+            if not safe or attempt >= self._settings.retries or not pause(attempt, outcome.error.retry_after, deadline):
+                raise _OutcomeUnknown(outcome.error) if sent_before else outcome.error
+            attempt, renewed = attempt + 1, False
 
-    def _sent(self, call: "_Call", token: str | None, deadline: Deadline) -> "_Response | _Failure":
+    def _sent(self, call: "_Call", token: Secret | None, deadline: Deadline) -> "_Response | _Failure":
         """Send a call once: its answer, or how it failed and whether the server may have got it."""
-        from urllib3 import Timeout, exceptions
-
-        headers = call.headers if token is None else call.headers | {"Authorization": f"Bearer {token}"}
+        headers = call.headers if token is None else call.headers | {"Authorization": _bearer(token)}
         target = call.target
         for _ in range(_MOST_MOVES + 1):
-            left = deadline.left()
-            timeout = Timeout(
-                connect=min(self._settings.connect_seconds, left), read=min(self._settings.read_seconds, left)
-            )
-            try:
-                raw = self._pool().urlopen(
-                    call.method,
-                    target,
-                    body=call.body,
-                    headers=headers,
-                    timeout=timeout,
-                    retries=False,
-                    redirect=False,
-                    assert_same_host=False,
-                    preload_content=False,
-                )
-                response = _read(raw, deadline)
-            except (exceptions.NewConnectionError, exceptions.ConnectTimeoutError, exceptions.ProxyError) as error:
-                return _Failure(self._unreachable(error, "cannot be reached"), reached=False)
-            except exceptions.SSLError as error:
-                raise self._unreachable(error, "is not trusted, or does not trust us") from error
-            except exceptions.TimeoutError as error:
-                return _Failure(self._unreachable(error, "did not answer in time"), reached=True)
-            except (exceptions.HTTPError, OSError) as error:
-                return _Failure(self._unreachable(error, "ended the connection"), reached=True)
-            if response.status not in _MOVED:
+            response = self._exchanged(call, target, headers, token, deadline)
+            if isinstance(response, _Failure) or response.status not in _MOVED:
                 return response
-            target = self._moved(call, response)
+            moved = self._moved(call, target, response)
+            if moved is None:
+                raise self._astray(call, response, token)
+            target = moved
         raise Internal("the server keeps redirecting", hint=f"check the endpoint {self.endpoint}")
 
-    def _judged(self, call: "_Call", response: "_Response", token: str | None) -> "Answer | _Failure":
-        """What an answer is: a success, a failure after which the call may be sent again, or an error."""
+    def _exchanged(
+        self, call: "_Call", target: str, headers: dict[str, str], token: Secret | None, deadline: Deadline
+    ) -> "_Response | _Failure":
+        """One request and its answer."""
+        from urllib3 import Timeout
+
+        left = deadline.left()
+        settings, line = self._settings, self._line()
+        try:
+            raw = line.pool.urlopen(
+                call.method,
+                line.before + target,
+                body=call.body,
+                headers=headers,
+                timeout=Timeout(total=left, connect=settings.connect_seconds, read=settings.read_seconds),
+                pool_timeout=left,  # type: ignore[arg-type]  # fractions of a second are fine
+                retries=False,
+                redirect=False,
+                assert_same_host=False,
+                preload_content=False,
+            )
+            return _read(raw, deadline)
+        except LanceNsError:
+            raise
+        except Exception as error:  # noqa: BLE001  # none may leave with its frames: they hold headers, and so tokens
+            failure = self._failure(error)
+        failure.error.rewritten(call.redactor(token))
+        return failure
+
+    def _failure(self, cause: Exception) -> "_Failure":
+        """What a call that was not answered failed of, and whether the server may have got it."""
+        import ssl
+
+        from urllib3 import exceptions
+
+        root = _root(cause)
+        ended = ssl.SSLEOFError | ssl.SSLZeroReturnError | ssl.SSLSyscallError
+        hint = "check that the server runs and that 'endpoint' is right"
+        passing, reached = True, False
+        if isinstance(
+            cause,
+            exceptions.NewConnectionError
+            | exceptions.ConnectTimeoutError
+            | exceptions.ProxyError
+            | exceptions.EmptyPoolError,
+        ):
+            what = "cannot be reached"
+        elif isinstance(cause, exceptions.SSLError) and not isinstance(root, ended):
+            what, passing = "is not trusted, or does not trust us", False
+            hint = "check 'ca_bundle', 'client_certificate' and the name in 'endpoint'"
+        elif isinstance(cause, exceptions.TimeoutError):
+            what, reached = "did not answer in time", True
+        elif isinstance(cause, exceptions.HTTPError | OSError):
+            what, reached = "ended the connection", True
+        else:
+            error = Internal(f"the call failed unexpectedly: {root}", native=type(root).__name__)
+            return _Failure(error, reached=True, passing=False)
+        return _Failure(
+            ServiceUnavailable(
+                f"{self.endpoint} {what}: {root}", native=type(root).__name__, hint=hint, retryable=passing
+            ),
+            reached=reached,
+            passing=passing,
+        )
+
+    def _judged(
+        self, call: "_Call", response: "_Response", token: Secret | None, sent_before: bool
+    ) -> "Answer | _Failure":
+        """What an answer is: a success, or a failure, after which the call may be sent again if that passes."""
         if response.status < 300:
-            try:
-                return Answer(response.status, call.decoded(response))
-            except Internal as not_an_answer:
-                return _Failure(not_an_answer, reached=True)
+            return call.answer(response, sent_before)
+        if response.status == 404 and call.method == "DELETE" and sent_before:
+            return Answer(404, None, sent_before)  # the first one, whose answer was lost, has done it
         error = self._error(call, response, token)
-        if response.status in BUSY:
-            error.retry_after = asked_to_wait(response.headers.get("Retry-After"))
-            return _Failure(error, reached=response.status in UNREACHED)
-        raise error
+        if response.status not in BUSY:
+            return _Failure(error, reached=False, passing=False)
+        error.retry_after = asked_to_wait(response.headers.get("Retry-After"))
+        return _Failure(error, reached=response.status in UNREACHED)
 
-    def _moved(self, call: "_Call", response: "_Response") -> str:
-        """Where a redirect leads: only on this very server, where the credentials belong."""
-        from urllib.parse import urljoin
-
-        from urllib3.exceptions import LocationParseError
+    def _moved(self, call: "_Call", target: str, response: "_Response") -> str | None:
+        """Where a redirect leads, None unless it is on this very server, where the credentials belong."""
         from urllib3.util import parse_url
 
-        where = urljoin(f"{self.endpoint}/", response.headers.get("Location", ""))
         try:
-            url = parse_url(where)
-        except LocationParseError:
-            url = None
-        if url is None or origin(url) != self._origin or call.method not in ("GET", "HEAD"):
-            raise Internal(
-                f"the server redirects to {where}, and credentials are not sent there",
-                native=f"HTTP {response.status}",
-                hint="name that address as the endpoint, if it is the right one",
-            )
-        return url.request_uri
+            url = parse_url(urljoin(self._site + target, response.headers.get("Location", "")))
+        except ValueError:
+            return None
+        return url.request_uri if origin(url) == self._origin and call.method in ("GET", "HEAD") else None
 
-    def _error(self, call: "_Call", response: "_Response", token: str | None) -> LanceNsError:
+    def _astray(self, call: "_Call", response: "_Response", token: Secret | None) -> LanceNsError:
+        return Internal(
+            f"the server redirects to {response.headers.get('Location')}, and credentials are not sent there",
+            native=f"HTTP {response.status}",
+            hint="name that address as the endpoint, if it is the right one",
+        ).rewritten(call.redactor(token))
+
+    def _error(self, call: "_Call", response: "_Response", token: Secret | None) -> LanceNsError:
         text = response.data.decode("utf-8", "replace")
         try:
             body = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             body = None
-        error = self._dialect.error(response.status, body, text, call.meaning)
-        return error.rewritten(lambda each: each.replace(token, HIDDEN)) if token else error
-
-    def _unreachable(self, cause: Exception, what: str) -> ServiceUnavailable:
-        error = ServiceUnavailable(
-            f"{self.endpoint} {what}",
-            native=type(cause).__name__,
-            hint="check that the server runs and that 'endpoint' is right",
-        )
-        error.__cause__ = cause
-        return error
+        return self._dialect.error(response.status, body, text, call.meaning).rewritten(call.redactor(token))
 
 
 @attrs.frozen(kw_only=True)
@@ -286,80 +335,107 @@ class _Call:
     method: str
     target: str
     body: bytes | None = attrs.field(repr=False)
-    headers: dict[str, str]
+    secrets: list[Secret]
+    headers: Hidden
     meaning: Kinds
     answers: bool
     repeatable: bool
 
-    def decoded(self, response: "_Response") -> Any:
-        """The body of a success.
+    def redactor(self, token: Secret | None) -> Callable[[str], str]:
+        """Makes a server's words fit to be shown: without what was sent in secret, and not too many."""
+        redact = Redactor([each.reveal() for each in (*self.secrets, token) if each is not None])
+        return lambda text: shortened(redact(text))
 
-        Raises:
-            Internal: it is not what a catalog answers.
-        """
+    def answer(self, response: "_Response", sent_before: bool) -> "Answer | _Failure":
+        """What a success says, or a failure if it is not what a catalog answers."""
         content = response.data
         is_page = content.lstrip()[:1] == b"<" or "html" in response.headers.get("Content-Type", "")
-        if not self.answers and not is_page:
-            return None
         try:
             if not is_page:
-                return json.loads(content)
-        except ValueError:
+                return Answer(response.status, json.loads(content) if self.answers else None, sent_before)
+        except (ValueError, RecursionError):
             pass
         shown = "a page for people" if is_page else "something that is not JSON" if content else "nothing"
-        raise Internal(
+        error = Internal(
             f"the server answered {self.method} with success and {shown}",
             hint="check that 'endpoint' names the catalog itself, not a page or a proxy in front of it",
         )
+        return _Failure(error, reached=True)
 
 
 @attrs.frozen
 class _Response:
     status: int
-    headers: Mapping[str, str]
-    data: bytes
+    headers: Mapping[str, str] = attrs.field(repr=False)
+    data: bytes = attrs.field(repr=False)
 
 
 @attrs.frozen
 class _Failure:
+    """A call that did not succeed.
+
+    Attributes:
+        error: what it is for the user.
+        reached: whether the server may have done what it was asked.
+        passing: whether the same call may succeed later.
+    """
+
     error: LanceNsError
     reached: bool
+    passing: bool = True
 
 
 class _OutcomeUnknown(Exception):
-    """The call was sent, no answer says what became of it, and it may not be repeated."""
+    """The call was sent, and no answer says what became of it."""
 
     def __init__(self, error: LanceNsError) -> None:
         super().__init__(str(error))
         self.error = error
 
 
-def _encoded(json_body: Any, form: Mapping[str, str] | None) -> bytes | None:
-    if json_body is not None:
-        return json.dumps(json_body, ensure_ascii=False, separators=(",", ":")).encode()
-    return urlencode(form).encode() if form is not None else None
+def _common_headers(given: Mapping[str, str]) -> Hidden:
+    """The headers of every call. Their names are written in one way, so that none is sent twice."""
+    unsendable = [
+        name for name in given if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(given[name])
+    ]
+    if unsendable:
+        raise InvalidInput(f"the header {unsendable[0]!r} cannot be sent", hint="its name or value is not one of HTTP")
+    named = Hidden({name.title(): value for name, value in given.items()})
+    return Hidden({"Accept": "application/json", "User-Agent": f"lance-ns/{__version__}"}) | named
+
+
+def _bearer(token: Secret) -> str:
+    if not _TOKEN.fullmatch(token.reveal()):
+        raise Unauthenticated(
+            "the token is empty, or holds what no header can carry", hint="check it for spaces and ends of lines"
+        )
+    return f"Bearer {token.reveal()}"
+
+
+def _encoded(json_body: Any, form: Form | None) -> bytes | None:
+    if form is not None:
+        plain = Hidden({key: each.reveal() if isinstance(each, Secret) else each for key, each in form.items()})
+        return urlencode(plain).encode()
+    return None if json_body is None else json.dumps(json_body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _read(raw: "BaseHTTPResponse", deadline: Deadline) -> _Response:
     """The whole answer, as long as it is not too large and comes in time."""
-    parts: list[bytes] = []
-    size = 0
+    content = BytesIO()  # which a traceback does not show
     try:
-        while chunk := raw.read(_CHUNK, decode_content=True):
-            size += len(chunk)
-            if size > LARGEST_ANSWER:
+        while content.write(raw.read1(_CHUNK)):  # what has come: waiting for more could take for ever
+            if content.tell() > LARGEST_ANSWER:
                 raise Internal(f"the answer is larger than {LARGEST_ANSWER // 2**20} MiB", hint="ask for fewer at once")
-            parts.append(chunk)
             deadline.left()
     except BaseException:
         raw.close()
         raise
     finally:
         raw.release_conn()
-    return _Response(raw.status, raw.headers, b"".join(parts))
+    return _Response(raw.status, raw.headers, content.getvalue())
 
 
-def _user_agent() -> str:
-    from lance_ns.version import __version__
-
-    return f"lance-ns/{__version__}"
+def _root(error: BaseException) -> BaseException:
+    """The innermost of the errors that libraries have wrapped around each other."""
+    inner = next((each for each in error.args if isinstance(each, BaseException)), None)
+    return error if inner is None else _root(inner)

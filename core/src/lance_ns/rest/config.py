@@ -15,7 +15,7 @@ class RestProperties(StorageProperties):
     operation_timeout: float = prop(
         300.0, "How long one operation may take with all its calls and repetitions", unit="seconds", at_least=0
     )
-    max_connections: int = prop(16, "How many connections are kept open for later calls", at_least=1)
+    max_connections: int = prop(16, "How many connections are open at once; further calls wait for one", at_least=1)
     ca_bundle: str | None = prop(
         None, "A file of certificates to trust in the place of the system's own", shown="the system's"
     )

@@ -101,5 +101,10 @@ def _plain(text: str) -> str:
 
 
 def _first_line(text: str) -> str:
-    line = text.strip().partition("\n")[0].strip()
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+    return text.strip().partition("\n")[0].strip()
+
+
+def shortened(text: str) -> str:
+    """A server's words such that they can be shown: not too many, and nothing that a terminal would obey."""
+    shown = "".join(char if char.isprintable() else " " for char in text[:_LONGEST])
+    return shown if len(text) <= _LONGEST else f"{shown}…"

@@ -1,8 +1,8 @@
 """What may be sent again, and after how long."""
 
 import time
-from collections.abc import Callable
 from random import random
+from time import sleep
 
 import attrs
 
@@ -11,6 +11,7 @@ from lance_ns.errors import ServiceUnavailable
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 LONGEST_ASKED = 30.0
 """The longest that a server's Retry-After is obeyed, in seconds."""
+_LONGEST_DEADLINE = 30 * 86400.0  # more than that no system's call can wait
 
 REPEATABLE = frozenset({"GET", "HEAD", "DELETE"})
 BUSY = frozenset({429, 502, 503, 504})
@@ -29,7 +30,7 @@ class Deadline:
     @classmethod
     def after(cls, seconds: float) -> "Deadline":
         """A deadline that many seconds from now."""
-        return cls(time.monotonic() + seconds, seconds)
+        return cls(time.monotonic() + min(seconds, _LONGEST_DEADLINE), seconds)
 
     def left(self) -> float:
         """The seconds that are left.
@@ -46,7 +47,7 @@ class Deadline:
         return left
 
 
-def pause(attempt: int, asked: float | None, deadline: Deadline, sleep: Callable[[float], None] = time.sleep) -> bool:
+def pause(attempt: int, asked: float | None, deadline: Deadline) -> bool:
     """Wait before the next attempt, as the server asked or longer each time; False when there is no time for it."""
     seconds = min(asked, LONGEST_ASKED) if asked is not None else _backed_off(attempt)
     if seconds >= deadline.at - time.monotonic():
@@ -73,7 +74,7 @@ def asked_to_wait(header: str | None) -> float | None:
 
     try:
         return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
 
 

@@ -1,15 +1,17 @@
 """Connections: one pool for each server, with time-outs, TLS and proxies, which follows and repeats nothing itself."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import attrs
 
+from lance_ns.config import Hidden, Secret
 from lance_ns.errors import InvalidInput
 
 if TYPE_CHECKING:
     import ssl
 
-    from urllib3 import HTTPConnectionPool
+    from urllib3 import HTTPConnectionPool, ProxyManager
     from urllib3.util import Url
 
 _SCHEMES = {"http": 80, "https": 443}
@@ -39,41 +41,74 @@ def parsed(url: str, what: str = "endpoint") -> "Url":
         found = None
     if found is None or found.scheme not in _SCHEMES or not found.host:
         raise InvalidInput(f"{what!r} must be a URL that begins with http:// or https://", hint=f"check {what!r}")
-    if found.auth:
+    if found.auth is not None:
         raise InvalidInput(f"{what!r} must not hold a user or password", hint="use the properties for credentials")
-    if found.query or found.fragment:
+    if found.query is not None or found.fragment is not None:
         raise InvalidInput(f"{what!r} must end with its path, without ? and #")
     return found
 
 
-def origin(url: "Url") -> tuple[str, str, int]:
+def origin(url: "Url") -> tuple[str, str, int | None]:
     """What makes two URLs the same server."""
     scheme = url.scheme or "http"
-    return scheme, (url.host or "").lower(), url.port or _SCHEMES[scheme]
+    return scheme, (url.host or "").lower(), url.port or _SCHEMES.get(scheme)
 
 
-def pool_of(url: "Url", *, tls: Tls, connections: int) -> "HTTPConnectionPool":
-    """The pool of connections to a server, through the environment's proxy if it names one."""
-    from urllib3 import PoolManager, ProxyManager
+@attrs.frozen
+class Line:
+    """The connections to a server, and what stands before a path in a request on them."""
 
-    settings = {
-        "maxsize": connections,
-        "retries": False,
-        "ssl_context": _context(tls) if url.scheme == "https" else None,
-    }
+    pool: "HTTPConnectionPool"
+    before: str
+
+
+def line_to(url: "Url", *, tls: Tls, connections: int) -> Line:
+    """A pool of connections to a server, no more than so many, through the environment's proxy if it names one.
+
+    Raises:
+        InvalidInput: the certificates cannot be read, or the environment's proxy cannot be used.
+    """
+    from urllib3 import PoolManager
+
+    settings: dict[str, Any] = {"maxsize": connections, "block": True, "retries": False}
+    if url.scheme == "https":
+        settings["ssl_context"] = _context(tls)
     proxy = _proxy_for(url)
-    manager = ProxyManager(proxy, **settings) if proxy else PoolManager(**settings)  # type: ignore[arg-type]
-    return manager.connection_from_host(url.host, url.port, url.scheme)
+    manager = PoolManager(**settings) if proxy is None else _through(proxy, settings)
+    if manager is None:
+        raise InvalidInput(
+            "the proxy that the environment names cannot be used", hint="its URL begins with http:// or https://"
+        )
+    forwarded = proxy is not None and url.scheme == "http"  # the proxy is asked for a URL, not for a path
+    return Line(
+        manager.connection_from_host(url.host, url.port, url.scheme), f"http://{url.netloc}" if forwarded else ""
+    )
+
+
+def _through(proxy: Secret, settings: dict[str, Any]) -> "ProxyManager | None":
+    """The connections through a proxy, None if its URL is not one; no local variable holds its password."""
+    from urllib3 import ProxyManager
+    from urllib3.exceptions import HTTPError
+    from urllib3.util import make_headers, parse_url
+
+    try:
+        headers = Hidden(make_headers(proxy_basic_auth=unquote(parse_url(proxy.reveal()).auth or "")))
+        return ProxyManager(proxy.reveal(), proxy_headers=headers, **settings)
+    except HTTPError:
+        return None
 
 
 def _context(tls: Tls) -> "ssl.SSLContext":
     """The system's certificates unless others are named; the server's name is always checked."""
     import ssl
 
+    if tls.client_key and not tls.client_certificate:
+        raise InvalidInput("'client_key' is of no use alone", hint="give 'client_certificate' too")
     try:
         context = ssl.create_default_context(cafile=tls.ca_bundle)
         if tls.client_certificate:
-            context.load_cert_chain(tls.client_certificate, tls.client_key)
+            # Without a password an encrypted key would be asked for on the terminal.
+            context.load_cert_chain(tls.client_certificate, tls.client_key, password="")
     except OSError as error:
         raise InvalidInput(
             f"the certificates cannot be read: {error}", hint="check 'ca_bundle', 'client_certificate' and 'client_key'"
@@ -81,10 +116,14 @@ def _context(tls: Tls) -> "ssl.SSLContext":
     return context
 
 
-def _proxy_for(url: "Url") -> str | None:
+def _proxy_for(url: "Url") -> Secret | None:
+    """The proxy that the environment names for a server; its URL may hold a password."""
     from urllib.request import getproxies, proxy_bypass
 
-    proxies = getproxies()
+    proxies = Hidden(getproxies())
     if not proxies or proxy_bypass(f"{url.host}:{url.port}" if url.port else str(url.host)):
         return None
-    return proxies.get(url.scheme or "") or proxies.get("all")
+    named = Secret(proxies.get(url.scheme or "") or proxies.get("all") or "")
+    if not named.reveal():
+        return None
+    return named if "://" in named.reveal() else Secret(f"http://{named.reveal()}")

@@ -9,9 +9,11 @@ from lance_ns.config import StorageOptions
 from lance_ns.errors import (
     ConcurrentModification,
     InvalidInput,
+    NamespaceNotEmpty,
     NamespaceNotFound,
     TableAlreadyExists,
     TableNotFound,
+    Unsupported,
 )
 from lance_ns.identifiers import Levels, default_location, display
 from lance_ns.paging import page_of_matching, page_of_names
@@ -80,10 +82,13 @@ class IcebergNamespace(IcebergNamespaces):
 
     @operation
     def drop_namespace(self, request: m.DropNamespaceRequest) -> m.DropNamespaceResponse:
-        """One call: the server refuses to drop what is not empty, and a missing one is what was wanted."""
+        """The server refuses to drop what holds tables, and a missing namespace is what was wanted."""
         if not request.id:
             raise InvalidInput("the root namespace cannot be dropped")
         with suppress(NamespaceNotFound):
+            warehouse, levels = self.namespace(request.id)
+            if any(self.children(warehouse, levels)):  # some servers would drop it, and leave the children behind
+                raise NamespaceNotEmpty(f"namespace {display(request.id, '.')} holds namespaces")
             self.remove_entry(request.id)
         return m.DropNamespaceResponse()
 
@@ -124,6 +129,11 @@ class IcebergNamespace(IcebergNamespaces):
         """Create an Iceberg table at the location of the data, or move the one there is."""
         try:
             metadata = self._create(request.id, request.location, request.properties or {})
+            if not mapping.same_place(metadata["location"], request.location):
+                self._drop(request.id)
+                raise Unsupported(
+                    "this server chooses the locations of tables itself", hint="declare the table, and copy its data"
+                )
         except TableAlreadyExists:
             if request.mode is not m.RegisterMode.OVERWRITE:
                 raise
@@ -148,7 +158,10 @@ class IcebergNamespace(IcebergNamespaces):
         metadata = mapping.require_lance(mapping.metadata_of(answer.body), request.id)
         options = mapping.storage_options(metadata, self._storage)
         if request.vend_credentials:
-            options = options | mapping.vended(answer.body)
+            credentials = mapping.vended(answer.body)
+            if credentials is None:
+                raise Unsupported("the server vends no credentials for this table", hint="give storage.* properties")
+            options = options | credentials
         return m.DescribeTableResponse(
             table=request.id[-1],
             namespace=request.id[:-1],
@@ -161,10 +174,7 @@ class IcebergNamespace(IcebergNamespaces):
     def deregister_table(self, request: m.DeregisterTableRequest) -> m.DeregisterTableResponse:
         """Drop the Iceberg table, and never ask the server to purge."""
         metadata = mapping.require_lance(mapping.metadata_of(self._load(request.id).body), request.id)
-        warehouse, levels = self.table(request.id)
-        self.client.call(
-            "DELETE", warehouse.table(levels), query={"purgeRequested": "false"}, meaning=_TABLE, answers=False
-        )
+        self._drop(request.id)
         return m.DeregisterTableResponse(
             id=request.id, location=metadata["location"], properties=properties_of(metadata)
         )
@@ -174,11 +184,11 @@ class IcebergNamespace(IcebergNamespaces):
         """One call of the server's, after a look whether it is a Lance table and where it goes exists."""
         parent = request.id[:-1] if request.new_namespace_id is None else request.new_namespace_id
         target = (*parent, request.new_table_name)
-        warehouse, levels = self.table(request.id)
         if target[0] != request.id[0]:
             raise InvalidInput(f"a table cannot leave its warehouse {request.id[0]}", hint="copy it instead")
-        _, to_levels = self.table(target)
         mapping.require_lance(mapping.metadata_of(self._load(request.id).body), request.id)
+        warehouse, levels = self.table(request.id)
+        _, to_levels = self.table(target)
         if parent != request.id[:-1]:
             self.require_namespace(parent)  # some servers would make it up
         self._require_addressable(target, warehouse.table(to_levels))
@@ -233,11 +243,19 @@ class IcebergNamespace(IcebergNamespaces):
         except (NamespaceNotFound, TableNotFound) as error:
             raise TableNotFound(f"table {display(id, '.')} not found", native=error.native) from error
 
+    def _drop(self, id: Levels) -> None:
+        warehouse, levels = self.table(id)
+        self.client.call(
+            "DELETE", warehouse.table(levels), query={"purgeRequested": "false"}, meaning=_TABLE, answers=False
+        )
+
     def _is_lance(self, id: Levels) -> bool:
         try:
             return mapping.is_lance(mapping.metadata_of(self._load(id).body))
         except TableNotFound:
             return False  # somebody dropped it since its name was listed
+        except InvalidInput:
+            return False  # the server lists a name that it cannot address: nobody can open that table
 
     def _create(self, id: Levels, location: str, properties: Mapping[str, str]) -> dict[str, Any]:
         warehouse, levels = self.table(id)

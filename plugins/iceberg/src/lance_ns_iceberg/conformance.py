@@ -6,16 +6,37 @@ from urllib.parse import quote
 
 RECORDS = "http"
 ENDPOINT = "endpoint"
+HASTY = {"read_timeout": 500, "max_retries": 1}
 PROPERTIES = {"endpoint": "http://catalog.invalid", "warehouse": "lance", "root": "{scratch}/lake"}
 EXPECTATIONS = {"base": ["lance"], "drop_of_missing_succeeds": True}
+_SMALL_VALUES = "the server's database keeps short values of namespace properties only, and fails for longer ones"
+_OWN_LOCATIONS = "Nessie chooses the locations of tables itself"
+_NAMES_AS_PATHS = "Nessie makes a location of the table's name, and fails where that is none"
 SERVERS = {
-    "reference-1.11.0": {"starts": "iceberg"},
-    "reference-1.10.1": {"starts": "iceberg-1.10", "scope": "dialect"},
+    "reference-1.11.0": {
+        "starts": "iceberg",
+        "deviations": {"properties.large_value": _SMALL_VALUES, "properties.very_large_value": _SMALL_VALUES},
+    },
+    "reference-1.10.1": {
+        "starts": "iceberg-1.10",
+        "scope": "dialect",
+        "deviations": {"properties.large_value": _SMALL_VALUES},
+    },
     "nessie-0.99.0": {
         "starts": "nessie",
         "scope": "dialect",
-        "properties": {"warehouse": "warehouse", "root": "s3://lakehouse/{unique}"},
+        "properties": {"warehouse": "warehouse"},
         "expectations": {"base": ["warehouse"]},
+        "deviations": {
+            "foreign.data_of_others": _OWN_LOCATIONS,
+            "foreign.made_by_others": _OWN_LOCATIONS,
+            "identifiers.hostile_tables": _NAMES_AS_PATHS,
+            "identifiers.locations_stay": _NAMES_AS_PATHS,
+            "identifiers.longest_name": _NAMES_AS_PATHS,
+            "registering.opens": _OWN_LOCATIONS,
+            "renaming.keeps_properties": "Nessie keeps the id of its last commit among the properties",
+            "tables.given_location": _OWN_LOCATIONS,
+        },
     },
 }
 

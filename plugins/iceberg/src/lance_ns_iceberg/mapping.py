@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lance_ns.config import StorageOptions
-from lance_ns.errors import Internal, InvalidInput, Unsupported
+from lance_ns.errors import Internal, InvalidInput
 from lance_ns.identifiers import Levels, display
 from lance_ns.models import RegisterTableRequest
 from lance_ns.rest.iceberg import properties_of
@@ -50,10 +50,10 @@ def commit(metadata: Mapping[str, Any], updates: list[dict[str, Any]]) -> dict[s
 
 
 def alteration(updates: Mapping[str, str], removals: Sequence[str]) -> list[dict[str, Any]]:
-    """The changes that set and remove properties."""
+    """The changes that set and remove properties; what is named for both is set."""
     changes: list[dict[str, Any]] = []
-    if removals:
-        changes.append({"action": "remove-properties", "removals": [*removals]})
+    if gone := [key for key in removals if key not in updates]:
+        changes.append({"action": "remove-properties", "removals": gone})
     if updates:
         changes.append({"action": "set-properties", "updates": dict(updates)})
     return changes
@@ -130,19 +130,13 @@ def storage_options(metadata: Mapping[str, Any], own: Mapping[str, str]) -> Stor
     return StorageOptions({**properties_of(metadata), **own})
 
 
-def vended(loaded: Mapping[str, Any]) -> dict[str, str]:
-    """The credentials that a server gave out with a table.
-
-    Raises:
-        Unsupported: it gave none.
-    """
+def vended(loaded: Mapping[str, Any]) -> StorageOptions | None:
+    """The credentials that a server gave out with a table, None if it gave none."""
     location = metadata_of(loaded)["location"]
     offers = [each for each in loaded.get("storage-credentials") or [] if location.startswith(each.get("prefix", ""))]
     best: dict[str, Any] = max(offers, key=lambda each: len(each.get("prefix", "")), default={})
     options = _pylance_names({**(loaded.get("config") or {}), **(best.get("config") or {})})
-    if not _CREDENTIALS & options.keys():
-        raise Unsupported("the server vends no credentials for this table", hint="give storage.* properties")
-    return options
+    return StorageOptions(options) if _CREDENTIALS & options.keys() else None
 
 
 def _pylance_names(config: Mapping[str, Any]) -> dict[str, str]:
