@@ -176,7 +176,7 @@ class Catalog:
             "few": lambda: self.ours.used("count", self.small, times=times) / times / SMALL,
             "many": lambda: self.ours.used("count", self.large) / tables,
         }
-        costs = in_turns(calls, rounds=3)
+        costs = in_turns(calls, rounds=2)
         against = f"the same for {SMALL:,}"
         note = "processor time of the client: how a server's own time grows is not ours"
         ratio = costs.ratio("many", "few")

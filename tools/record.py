@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import attrs
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
@@ -43,6 +45,7 @@ def reached(machine: Machine, server: Server, holder: Identity) -> dict[str, Any
 def record(backend: str, server: Server, properties: dict[str, Any]) -> list[Result]:
     """Record one server; the failures."""
     subject = subject_of(backend, properties, mode="record", server=server.name)
+    subject = attrs.evolve(subject, places=(str(state_directory()),))
     fitting, _ = applicable(subject)
     results = list(run(subject, fitting, progress))
     remove_stale(subject)

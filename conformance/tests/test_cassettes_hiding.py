@@ -31,7 +31,7 @@ GIVEN = {
     "storage.allow_http": "true",
     "timeout": 5,
 }
-hide = hider(GIVEN, PROPERTIES, LIVE, ["alice:wonderland", "s3-secret"], "s3://bucket/lake")
+hide = hider(GIVEN, PROPERTIES, LIVE, ["alice:wonderland", "s3-secret"], ("s3://bucket/lake", "/srv/warehouse"))
 restore = restorer(filled(PROPERTIES, REPLAY), REPLAY)
 
 
@@ -39,7 +39,8 @@ restore = restorer(filled(PROPERTIES, REPLAY), REPLAY)
     ("text", "kept", "replayed"),
     [
         (f"file://{LIVE}/t", "file://{{root}}/t", f"file://{REPLAY}/t"),
-        ("s3://bucket/lake/other", "{{root}}/ground/other", f"{REPLAY}/ground/other"),
+        ("s3://bucket/lake/other", "{{root}}/server0/other", f"{REPLAY}/server0/other"),
+        ("file:/srv/warehouse/x.db", "file:{{root}}/server1/x.db", f"file:{REPLAY}/server1/x.db"),
         ("s3://bucket/lakes", "s3://bucket/lakes", "s3://bucket/lakes"),
         ("http://127.0.0.1:20345/iceberg/v1/config", "{{endpoint}}/v1/config", "http://catalog.invalid/api/v1/config"),
         ("http://127.0.0.1:20345/other", "{{endpoint.origin}}/other", "http://catalog.invalid/other"),

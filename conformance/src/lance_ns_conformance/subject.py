@@ -126,6 +126,7 @@ class Subject:
         replayed: what replay connects with: recorded values become these again.
         cassettes: the directory of the server's recordings.
         ground: the root of the live server, in which every scenario gets a directory of its own; None for any.
+        places: further directories of the live server, which recordings do not name.
     """
 
     backend: str
@@ -137,6 +138,7 @@ class Subject:
     replayed: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
     cassettes: Path | None = None
     ground: str | None = None
+    places: tuple[str, ...] = ()
 
     @property
     def records(self) -> Literal["http", "thrift"] | None:

@@ -397,3 +397,24 @@ def test_a_lost_creation_does_not_claim_the_table_of_another(serve, connect):
 
     with pytest.raises(TableAlreadyExists, match="another one"):
         connect(server).declare_table(["w", "n", "t"], location="/lake/elsewhere")
+
+
+@pytest.mark.parametrize("mode", ["exist_ok", "overwrite"])
+def test_a_lost_creation_does_not_take_what_there_was_for_its_own_work(serve, connect, mode):
+    catalog = Catalog(defaults={"prefix": "p"})
+    there = {"a": "1", "b": "2", "location": "/lake/n"}
+
+    def answer(asked: Asked) -> Any:
+        if asked.method == "POST" and asked.target == "/v1/p/namespaces":
+            return RESET
+        if asked.method == "GET" and asked.target == "/v1/p/namespaces/n":
+            return Reply(body={"namespace": ["n"], "properties": there})
+        return catalog(asked)
+
+    server = serve(answer)
+
+    found = connect(server).create_namespace(["w", "n"], mode=mode, properties={"b": "2"})
+
+    changes = [each.json for each in server.asked if each.target.endswith("/properties")]
+    assert found.properties == (there if mode == "exist_ok" else {"b": "2"})
+    assert changes == ([] if mode == "exist_ok" else [{"removals": ["a"], "updates": {"b": "2"}}])

@@ -73,7 +73,7 @@ def read(path: Path, *, backend: str, server: str, scenario: str) -> Cassette:
 
 
 def dumped(content: Any) -> str:
-    """Plain data as YAML: sorted, in any script, texts of several lines as blocks."""
+    """Plain data as YAML: sorted, in any script, texts of several lines as blocks, short lists on a line."""
     import yaml
 
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
@@ -83,7 +83,12 @@ def dumped(content: Any) -> str:
     def text(dumper: Any, value: str) -> Any:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
 
+    def items(dumper: Any, values: list[Any]) -> Any:
+        short = all(isinstance(each, str | int | float | None) for each in values) and len(str(values)) < 80
+        return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=short)
+
     Dumper.add_representer(str, text)
+    Dumper.add_representer(list, items)
     return str(yaml.dump(content, Dumper=Dumper, allow_unicode=True, width=120))
 
 

@@ -83,7 +83,7 @@ class Restorer:
 
 
 def hider(
-    live: Mapping[str, Any], replayed: Mapping[str, Any], room: Path, secrets: list[str], ground: str | None = None
+    live: Mapping[str, Any], replayed: Mapping[str, Any], room: Path, secrets: list[str], places: tuple[str, ...] = ()
 ) -> Hider:
     """What hides the values of a live connection.
 
@@ -92,12 +92,11 @@ def hider(
         replayed: what replay connects with, not filled in.
         room: the scenario's directory.
         secrets: values that must never be kept, whatever property they come from.
-        ground: the root of the live server, in which all scenarios have their directories.
+        places: directories of the live server.
     """
     usual = {name: text for name, value in replayed.items() if (text := _text(value)) is not None}
     values: dict[str, str] = {f"{{{{{ROOT}}}}}": str(room)}
-    if ground is not None:
-        values[f"{{{{{ROOT}}}}}/ground"] = ground
+    values |= {f"{{{{{ROOT}}}}}/server{number}": place for number, place in enumerate(places)}
     for name, value in live.items():
         text = _text(value)
         if text is None or text == usual.get(name, "").replace("{scratch}", str(room)):

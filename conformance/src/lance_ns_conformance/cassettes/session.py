@@ -40,7 +40,8 @@ class Wire(Protocol):
 def recording(subject: Subject, room: Path, *, everything: bool = True) -> Iterator[Recorder]:
     """Record what a subject sends, without a file; without `everything` only the last of it, to be shown."""
     live = filled(subject.properties, room)
-    hide = hider(live, subject.replayed, room, live_secrets(subject, room), subject.ground)
+    places = (*((subject.ground,) if subject.ground else ()), *subject.places)
+    hide = hider(live, subject.replayed, room, live_secrets(subject, room), places)
     wire, description = _wire(subject)
     recorder = Recorder(lambda data: scrubbed(mapped(data, hide)), wire.line, everything=everything)
     with wire.intercepted(recorder, description):

@@ -259,9 +259,8 @@ class GlueNamespace(NamespaceRules):
         That also settles a change whose answer was lost: it is there, or it is made.
         """
         database, name = mapping.table(id)
-        deadline = Deadline.after(_PATIENCE)
         with self._turns()[hash((database, name)) % _TURNS]:
-            attempt = 0
+            attempt, deadline = 0, Deadline.after(_PATIENCE)
             while True:
                 found = self._lance(id)
                 wanted = change(found)
