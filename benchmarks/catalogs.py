@@ -119,7 +119,7 @@ class Catalog:
         for program in programs.values():
             program()
             program.on_the_clock.clear()
-        costs = in_turns(programs, rounds=15, seldom={PEER: 5})
+        costs = in_turns(programs, rounds=15, seldom={PEER: 5}, seconds=20)
         clock = {name: statistics.median(each.on_the_clock) for name, each in programs.items()}
         others = costs.others(RAW, *programs)
         note = f"processor time; on the clock {clock[OURS] / clock[RAW]:.2g}"
@@ -137,7 +137,7 @@ class Catalog:
         calls = {name: partial(each.seconds, "describe", *self.table, times=times) for name, each in crew.items()}
         for call in calls.values():
             call()
-        costs = in_turns(calls, rounds=15, seldom={PEER: 7})
+        costs = in_turns(calls, rounds=15, seldom={PEER: 7}, seconds=12)
         yield figure(what, self.name, costs.ratio(OURS, RAW), at_most(1.2), RAW, others=costs.others(RAW, *calls))
 
     def _listing(self) -> Iterator[Figure]:
@@ -157,7 +157,7 @@ class Catalog:
             seen = self.peer.answer(way.peer[0], self.small)
             note = "" if seen == self.lance else f"the peer lists {seen:,} of {self.lance:,}"
         note = "; ".join(part for part in (way.note, note) if part)
-        costs = in_turns({**calls, **once}, rounds=9, seldom=dict.fromkeys(once, 3))
+        costs = in_turns({**calls, **once}, rounds=9, seldom=dict.fromkeys(once, 3), seconds=25)
         others = costs.others(base, *calls, *once)
         yield figure(what, self.name, costs.ratio(OURS, base), way.goal, base, note, others)
         if PEER in once and way.peer and way.peer[1]:
@@ -176,30 +176,29 @@ class Catalog:
             "few": lambda: self.ours.used("count", self.small, times=times) / times / SMALL,
             "many": lambda: self.ours.used("count", self.large) / tables,
         }
-        costs = in_turns(calls, rounds=2)
+        costs = in_turns(calls, rounds=3, seconds=15, least=1)
         against = f"the same for {SMALL:,}"
         note = "processor time of the client: how a server's own time grows is not ours"
         ratio = costs.ratio("many", "few")
         yield figure(f"{what}: time of each", self.name, ratio, at_most(1.5), against, note)
         self.say(f"{what}: memory")
         if self.adapter.pages:
-            peaks = {
-                name: partial(self._peak, self.ours, "count", namespace)
-                for name, namespace in ((OURS, self.large), (against, self.small))
-            }
-            base, goal, note = against, at_most(1.2), "flat: the catalog's pages are held one at a time"
-        else:
-            base, goal = "the raw client, which holds the names", at_most(1.2)
+            base, note = against, "flat: the catalog's pages are held one at a time"
             peaks = {
                 OURS: partial(self._peak, self.ours, "count", self.large),
+                base: partial(self._peak, self.ours, "count", self.small),
+            }
+        else:
+            base, note = "the raw client, which holds the names", "the catalog gives all names in one answer"
+            peaks = {
+                OURS: partial(self._peak, self.ours, "count", self.large, 2 * SMALL),
                 base: partial(self._peak, self.raw, "names", self.large),
             }
-            note = "the catalog gives all names in one answer"
-        costs = in_turns(peaks, rounds=1)
-        yield figure(f"{what}: peak of memory", self.name, costs.ratio(OURS, base), goal, base, note)
+        ratio = in_turns(peaks, rounds=1).ratio(OURS, base)
+        yield figure(f"{what}: peak of memory", self.name, ratio, at_most(1.2), base, note)
 
-    def _peak(self, worker: Worker, method: str, namespace: str) -> float:
-        return float(worker.ask("peak", method=method, arguments=[namespace])["bytes"])
+    def _peak(self, worker: Worker, method: str, *arguments: Any) -> float:
+        return float(worker.ask("peak", method=method, arguments=arguments)["bytes"])
 
     def _threads(self) -> Iterator[Figure]:
         what = f"{THREADS} threads, mixed operations: throughput"
@@ -211,7 +210,7 @@ class Catalog:
         times = enough(partial(taken, self.raw), 2 * BLOCK)
         taken(self.ours, 1)
         calls = {RAW: partial(taken, self.raw, times), OURS: partial(taken, self.ours, times)}
-        costs = in_turns(calls, rounds=9)
+        costs = in_turns(calls, rounds=9, seconds=15)
         note = MIX if self.adapter.writes else MIX_OF_READS
         yield figure(what, self.name, costs.ratio(RAW, OURS), at_least(0.8), RAW, note)
 
@@ -224,7 +223,7 @@ class Catalog:
             raise Failed("the bridge opens another dataset")
         times = enough(lambda times: self.ours.seconds("open_by_uri", *place, times=times), BLOCK)
         opening = {name: partial(self.ours.seconds, method, *place, times=times) for name, method in calls.items()}
-        costs = in_turns(opening, rounds=15)
+        costs = in_turns(opening, rounds=15, seconds=10)
         against = "one describe, and opening by URI"
         yield figure(what, self.name, costs.ratio("bridge", "by URI"), at_most(1.1), against)
 

@@ -1,6 +1,8 @@
 """Measuring: candidates in turn, medians with their spread, ratios and never seconds."""
 
+import math
 import statistics
+import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -103,14 +105,25 @@ class Costs:
         return statistics.median(costs[name] for costs in self._rounds if name in costs)
 
 
-def in_turns(candidates: Mapping[str, Cost], rounds: int, seldom: Mapping[str, int] | None = None) -> Costs:
+def in_turns(
+    candidates: Mapping[str, Cost],
+    rounds: int,
+    *,
+    seldom: Mapping[str, int] | None = None,
+    seconds: float = math.inf,
+    least: int = 3,
+) -> Costs:
     """Let the candidates take turns, in the other direction every second round.
 
-    Those named in `seldom` take so many turns only, spread over the rounds: slow ones, far from their goals.
+    Those named in `seldom` take so many turns only, spread over the rounds: slow ones, far from their goals. After so
+    many seconds there are no more rounds than the least.
     """
     turns = {name: min(rounds, (seldom or {}).get(name, rounds)) for name in candidates}
-    found = []
+    found: list[dict[str, float]] = []
+    end = time.monotonic() + seconds
     for number in range(rounds):
+        if number >= least and time.monotonic() > end:
+            break
         order = [name for name in candidates if number * turns[name] // rounds != (number - 1) * turns[name] // rounds]
         found.append({name: candidates[name]() for name in (order if number % 2 else reversed(order))})
     return Costs(found)

@@ -1,4 +1,4 @@
-"""Every backend is certified on every server that this machine can have: scenarios, trouble, and the model."""
+"""Every backend is certified on every server that this machine can have: scenarios, and trouble on the way."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,6 @@ import pytest
 
 from lance_ns import registry
 from lance_ns_conformance import ConformanceSuite
-from lance_ns_conformance.model import ModelSuite
 from lance_ns_conformance.subject import GROUP, Server, description_of
 
 SERVERS = [
@@ -28,26 +27,22 @@ def properties_of(backend: str, server: Server, live_server: Callable[[str], Any
     return properties
 
 
-def suite(kind: type[Any], backend: str, server: Server, **settings: Any) -> type[Any]:
-    """A suite of tests on one server."""
+def suite(backend: str, server: Server) -> type[Any]:
+    """All scenarios on one server, as tests."""
 
     def conformance_properties(self: Any, live_server: Callable[[str], Any]) -> dict[str, Any]:
         return properties_of(backend, server, live_server)
 
-    name = "".join(part.capitalize() for part in server.name.replace(".", "-").split("-"))
+    name = "".join(part.capitalize() for part in f"{backend}-{server.name}".replace(".", "-").split("-"))
     members = {
         "backend": backend,
         "server": server.name,
+        "mode": "live",
         "conformance_properties": pytest.fixture(conformance_properties),
-        **settings,
     }
-    made = type(f"Test{kind.__name__.removesuffix('Suite')}{backend.capitalize()}{name}", (kind,), members)
-    return pytest.mark.live(server.starts)(made)
+    return pytest.mark.live(server.starts)(type(f"Test{name}", (ConformanceSuite,), members))
 
 
 for backend, server in SERVERS:
-    for each in (
-        suite(ConformanceSuite, backend, server, mode="live"),
-        suite(ModelSuite, backend, server, examples=8, steps=20, shorten=False),
-    ):
-        globals()[each.__name__] = each
+    made = suite(backend, server)
+    globals()[made.__name__] = made

@@ -1,5 +1,6 @@
 """lance-ns itself, as a user has it."""
 
+from itertools import islice
 from typing import Any
 
 import lance_ns
@@ -20,9 +21,9 @@ class Client:
         """Where a table is."""
         return self._ns.describe_table((*self._base, namespace, table)).location
 
-    def count(self, namespace: str) -> int:
-        """How many Lance tables a namespace has, none of them kept."""
-        return sum(1 for _ in self._ns.list_tables((*self._base, namespace)))
+    def count(self, namespace: str, most: int | None = None) -> int:
+        """How many Lance tables a namespace has, none of them kept; at most so many are looked at."""
+        return sum(1 for _ in islice(self._ns.list_tables((*self._base, namespace)), most))
 
     def step(self, worker: int, number: int) -> None:
         """One of the mixed operations."""

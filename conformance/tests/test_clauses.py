@@ -66,9 +66,15 @@ def test_a_clause_with_neither_is_noticed(monkeypatch):
     assert "glue.namespace.4" not in left, "that is not about dir"
 
 
-def test_a_clause_with_a_scenario_needs_no_reason_why_there_is_none():
-    proven = proofs.scenarios_by_clause()
-    assert [each.id for each in CLAUSES.values() if each.reason and each.id in proven] == []
+@pytest.mark.parametrize("backend", LANDED)
+def test_a_clause_with_a_scenario_needs_no_reason_why_there_is_none(backend):
+    proven = proofs.scenarios_by_clause(backend)
+    assert [each.id for each in CLAUSES.values() if each.reason and each.concerns(backend) and each.id in proven] == []
+
+
+def test_a_scenario_of_one_backend_proves_nothing_of_another():
+    assert "glue.ragged" in proofs.scenarios_by_clause("glue")["contract.paging.14"]
+    assert "glue.ragged" not in proofs.scenarios_by_clause("dir")["contract.paging.14"]
 
 
 def shown(*arguments):

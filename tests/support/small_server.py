@@ -98,6 +98,7 @@ class SmallServer:
     def __init__(self, answer: Callable[[Asked], Answer], *, context: ssl.SSLContext | None = None) -> None:
         self.asked: list[Asked] = []
         self.accepted = 0
+        self.drops = 0
         self._answer = answer
         self._context = context
         self._closing = threading.Event()
@@ -197,6 +198,7 @@ class SmallServer:
         if isinstance(answer, Drip):
             for part in _drops(answer):
                 talk.sendall(part)
+                self.drops += 1
                 if self._closing.wait(answer.pause):
                     raise _Gone
             return

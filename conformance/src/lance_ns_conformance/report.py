@@ -154,7 +154,7 @@ def _level(results: Sequence[Result], level: str) -> dict[str, Any]:
 
 def _clauses(backend: str, outcomes: dict[str, str]) -> list[dict[str, Any]]:
     """Every clause that concerns a backend, with what its scenarios showed."""
-    proofs = scenarios_by_clause()
+    proofs = scenarios_by_clause(backend)
     return [
         {
             "id": each.id,

@@ -9,19 +9,20 @@ from lance_ns_conformance.clauses import every_clause
 from lance_ns_conformance.scenario import Scenario, every_scenario
 
 
-def scenarios_by_clause() -> dict[str, list[str]]:
-    """The ids of the scenarios that prove each clause."""
-    return {id: [each.id for each in found] for id, found in _proofs().items()}
+def scenarios_by_clause(backend: str) -> dict[str, list[str]]:
+    """The ids of the scenarios that prove each clause on a backend: those for everybody, and its own."""
+    return {
+        id: [each.id for each in found if _is_for(each, backend)]
+        for id, found in _proofs().items()
+        if any(_is_for(each, backend) for each in found)
+    }
 
 
 def unproven(backend: str) -> list[str]:
     """The clauses that concern a backend and have neither a scenario nor a reason."""
-    proofs = _proofs()
-    return [
-        each.id
-        for each in every_clause().values()
-        if each.concerns(backend) and each.id not in proofs and not each.reason
-    ]
+    proven = scenarios_by_clause(backend)
+    clauses = [each for each in every_clause().values() if each.concerns(backend)]
+    return [each.id for each in clauses if each.id not in proven and not each.reason]
 
 
 def matrix(backend: str | None = None) -> list[dict[str, Any]]:
@@ -75,5 +76,9 @@ def _proofs() -> dict[str, list[Scenario]]:
     return found
 
 
+def _is_for(scenario: Scenario, backend: str) -> bool:
+    return not scenario.backends or backend in scenario.backends
+
+
 def _applies(scenario: Scenario, backend: str, capabilities: frozenset[str]) -> bool:
-    return scenario.needs <= capabilities and (not scenario.backends or backend in scenario.backends)
+    return scenario.needs <= capabilities and _is_for(scenario, backend)

@@ -1,6 +1,6 @@
 """A backend beside the model: each operation is played on both, and every answer must be the same."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from lance_ns import errors
@@ -9,6 +9,7 @@ from lance_ns.identifiers import Levels
 from lance_ns.namespace import Namespace
 from lance_ns_conformance.model.contract import Kept, Model
 from lance_ns_conformance.model.steps import KEYS
+from lance_ns_conformance.scenarios.paging import pages
 from lance_ns_conformance.world import World
 
 
@@ -116,7 +117,8 @@ class Backend:
 
     def list_namespaces(self, id: Levels, limit: int | None = None) -> list[str]:
         """The names on all pages."""
-        return self._names(self.ns.list_namespaces_page, "namespaces", id, limit)
+        ask, every = self.ns.list_namespaces_page, self.ns.list_namespaces
+        return self._own(id, pages(ask, self._id(id), limit) if limit else every(self._id(id)))
 
     def drop_namespace(self, id: Levels, mode: str, behavior: str) -> None:
         """Nothing: what a dropped namespace had is not promised."""
@@ -141,7 +143,8 @@ class Backend:
 
     def list_tables(self, id: Levels, limit: int | None = None) -> list[str]:
         """The names on all pages."""
-        return self._names(self.ns.list_tables_page, "tables", id, limit)
+        ask, every = self.ns.list_tables_page, self.ns.list_tables
+        return self._own(id, pages(ask, self._id(id), limit) if limit else every(self._id(id)))
 
     def list_all_tables(self, id: Levels) -> list[Levels]:
         """The tables below, by the identifiers that the model has."""
@@ -172,19 +175,11 @@ class Backend:
         """The identifier in the catalog: nobody else uses the world's names."""
         return (*self.world.expect.base, *([self.world.name(id[0]), *id[1:]] if id else ()))
 
-    def _names(self, page_of: Callable[..., Any], field: str, id: Levels, limit: int | None) -> list[str]:
-        names: list[str] = []
-        token = None
-        while True:
-            page = page_of(self._id(id), limit=limit, page_token=token)
-            assert limit is None or len(getattr(page, field)) <= limit, f"a page of at most {limit} is longer"
-            names += getattr(page, field)
-            token = page.page_token
-            if not token:
-                break
-        if not id:  # others may have names there, too
-            names = [name.removesuffix(self.own) for name in names if name.endswith(self.own)]
-        return sorted(names)
+    def _own(self, id: Levels, names: Iterable[str]) -> list[str]:
+        """Names in order; directly below the base, where others have theirs, our own without what marks them."""
+        if id:
+            return sorted(names)
+        return sorted(name.removesuffix(self.own) for name in names if name.endswith(self.own))
 
 
 def outcome(call: Callable[[], Any]) -> Any:

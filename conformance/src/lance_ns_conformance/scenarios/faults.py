@@ -14,6 +14,7 @@ from lance_ns.namespace import Namespace
 from lance_ns_conformance import faults
 from lance_ns_conformance.scenario import scenario
 from lance_ns_conformance.scenarios.connections import connected_with
+from lance_ns_conformance.scenarios.paging import pages
 from lance_ns_conformance.world import World
 
 ALLOWED = (ErrorCode.SERVICE_UNAVAILABLE, ErrorCode.INTERNAL, ErrorCode.THROTTLING)
@@ -112,7 +113,12 @@ def numbered(id: Levels, number: int) -> Levels:
     return (*id[:-1], f"n{number}{id[-1]}")  # ends as the scenario's names do, by which they are tidied up
 
 
-@scenario("creating a namespace under trouble is done or says so", robust=True, live_only=True)
+@scenario(
+    "creating a namespace under trouble is done or says so",
+    robust=True,
+    live_only=True,
+    clauses=["contract.data-safety.9"],
+)
 def create_namespace(ns: Namespace, world: World) -> None:
     id = world.created(ns)
     names = (*id, "child") if world.child_possible() else world.namespace("n")
@@ -124,7 +130,12 @@ def create_namespace(ns: Namespace, world: World) -> None:
         )
 
 
-@scenario("listing and describing namespaces under trouble is right or fails", robust=True, live_only=True)
+@scenario(
+    "listing and describing namespaces under trouble is right or fails",
+    robust=True,
+    live_only=True,
+    clauses=["contract.exists.9", "contract.data-safety.10"],
+)
 def read_namespaces(ns: Namespace, world: World) -> None:
     id = world.created(ns, properties={"k": "v"})
     with troubled(ns, world) as trouble:
@@ -146,7 +157,12 @@ def drop_namespace(ns: Namespace, world: World) -> None:
         )
 
 
-@scenario("declaring a table under trouble is done or says so", robust=True, live_only=True)
+@scenario(
+    "declaring a table under trouble is done or says so",
+    robust=True,
+    live_only=True,
+    clauses=["contract.data-safety.9"],
+)
 def declare_table(ns: Namespace, world: World) -> None:
     table = (*world.created(ns), "t")
     with troubled(ns, world) as trouble:
@@ -157,13 +173,19 @@ def declare_table(ns: Namespace, world: World) -> None:
         )
 
 
-@scenario("listing and describing tables under trouble is right or fails, and never empty", robust=True, live_only=True)
+@scenario(
+    "listing and describing tables under trouble is right or fails, and never empty",
+    robust=True,
+    live_only=True,
+    clauses=["contract.paging.14", "contract.exists.9", "contract.data-safety.10"],
+)
 def read_tables(ns: Namespace, world: World) -> None:
     id = world.created(ns)
     for name in ("t1", "t2", "t3"):
         ns.declare_table((*id, name), properties={"k": name})
     with troubled(ns, world) as trouble:
         trouble.reads(lambda each: sorted(each.list_tables(id)))
+        trouble.reads(lambda each: sorted(pages(each.list_tables_page, id, 1)))
         trouble.reads(lambda each: each.describe_table((*id, "t1")).location)
         trouble.reads(lambda each: each.table_exists((*id, "t2")))
         trouble.reads(lambda each: each.table_exists((*id, "absent")))

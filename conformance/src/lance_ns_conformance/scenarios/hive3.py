@@ -203,6 +203,8 @@ def external(ns: Namespace, world: World) -> None:
     "a table without a location lies below root, else below its database",
     backends=HIVE,
     clauses=[
+        "decisions.default-locations.2",
+        "decisions.default-locations.4",
         "hive3.namespace-implementation-configuration-properties.properties.3",
         "hive3.namespace-implementation-configuration-properties.properties.4",
         "hive3.namespace-implementation-configuration-properties.properties.5",

@@ -15,6 +15,7 @@ from lance_ns.errors import (
     ConcurrentModification,
     Internal,
     InvalidInput,
+    LanceNsError,
     NamespaceAlreadyExists,
     NamespaceNotEmpty,
     NamespaceNotFound,
@@ -242,14 +243,22 @@ class IcebergNamespaces(RestNamespace):
         if not id:
             raise NamespaceAlreadyExists("the root namespace always exists")
         warehouse, levels = self.namespace(id)
-        self.client.call(
-            "POST",
-            warehouse.namespaces(),
-            json_body={"namespace": [*levels], "properties": dict(properties)},
-            meaning={**_NEW_NAMESPACE, **self.refusals},
-            settle=lambda: self._made(id, properties),
-            idempotency_key=warehouse.new_key(),
-        )
+        try:
+            self.client.call(
+                "POST",
+                warehouse.namespaces(),
+                json_body={"namespace": [*levels], "properties": dict(properties)},
+                meaning={**_NEW_NAMESPACE, **self.refusals},
+                settle=lambda: self._made(id, properties),
+                idempotency_key=warehouse.new_key(),
+            )
+        except Internal as error:
+            # Some servers let all but the first of several that come at once fail in their database.
+            if self._is_there_now(id):
+                raise NamespaceAlreadyExists(
+                    f"namespace {display(id, '.')} already exists", native=error.native
+                ) from error
+            raise
 
     def find_entry(self, id: Levels) -> Mapping[str, str] | None:
         """The properties of a namespace; the root has none."""
@@ -335,6 +344,12 @@ class IcebergNamespaces(RestNamespace):
             query = {**query, "pageToken": token}
 
     # What a call did whose answer never came: the catalog is asked.
+
+    def _is_there_now(self, id: Levels) -> bool:
+        try:
+            return self.find_entry(id) is not None
+        except LanceNsError:
+            return False  # what failed first is what matters
 
     def _made(self, id: Levels, properties: Mapping[str, str]) -> Any:
         existing = self.find_entry(id)

@@ -27,7 +27,7 @@ class UnityNative:
 
         self._api = str(properties["endpoint"]).rstrip("/") + "/api/2.1/unity-catalog"
         self._root = str(properties["root"])
-        self._pool = urllib3.PoolManager(timeout=30.0, retries=False)
+        self._pool = urllib3.PoolManager(timeout=60.0, retries=False)
         token = properties.get("auth_token")
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 
