@@ -10,7 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from lance_ns.errors import InvalidInput
-from lance_ns.identifiers import MAX_LEVEL_LENGTH, default_location, display, levels, parse
+from lance_ns.identifiers import MAX_LEVEL_LENGTH, default_location, display, levels, parse, same_place
 
 CONTROL = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
 BASES = ["/", "/lake", "/lake/", "lake", "s3://b", "s3://b/x/", "file:///x", "file:///"]
@@ -242,3 +242,20 @@ def test_a_short_name_cannot_be_made_to_meet_a_long_one():
     long = default_location("", ["x" * 255]).lstrip("/")
 
     assert default_location("", [long]).lstrip("/") != long
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("/lake/t", "/lake/t", True),
+        ("/lake/t", "file:/lake/t", True),
+        ("/lake/t", "file:///lake/t", True),
+        ("/lake/t/", "file:///lake/t", True),
+        ("s3://lake/t/", "s3://lake/t", True),
+        ("s3://lake/t", "s3://lake/T", False),
+        ("s3://lake/t", "s3a://lake/t", False),
+        ("/lake/t", "/lake/tt", False),
+    ],
+)
+def test_a_place_is_the_same_in_all_its_spellings(one, other, same):
+    assert same_place(one, other) is same_place(other, one) is same

@@ -117,23 +117,6 @@ def test_storage_options_are_the_tables_properties_with_the_connections_on_top()
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("/lake/t", "/lake/t", True),
-        ("/lake/t", "file:/lake/t", True),
-        ("/lake/t", "file:///lake/t", True),
-        ("/lake/t/", "file:///lake/t", True),
-        ("s3://lake/t/", "s3://lake/t", True),
-        ("s3://lake/t", "s3://lake/T", False),
-        ("s3://lake/t", "s3a://lake/t", False),
-        ("/lake/t", "/lake/tt", False),
-    ],
-)
-def test_a_place_is_the_same_in_all_its_spellings(one, other, same):
-    assert mapping.same_place(one, other) is mapping.same_place(other, one) is same
-
-
-@pytest.mark.parametrize(
     ("found", "as_asked"),
     [
         (table(owner="ann"), True),
@@ -322,6 +305,8 @@ def test_an_error_of_the_server_is_one_of_ours(serve, connect, call, reply, erro
         is_last = asked.method == LAST.get(call, asked.method)
         if is_last and "/v1/p/" in asked.target:
             return reply
+        if call == "create namespace" and asked.method == "GET" and "/v1/p/" in asked.target:
+            return said(404, "NoSuchNamespaceException")  # what could not be created is not there
         return catalog(asked)
 
     with pytest.raises(LanceNsError) as caught:
@@ -329,6 +314,15 @@ def test_an_error_of_the_server_is_one_of_ours(serve, connect, call, reply, erro
 
     assert type(caught.value) is error
     assert caught.value.backend == "iceberg"
+
+
+def test_a_creation_that_fails_because_another_was_faster_says_so(serve, connect):
+    catalog = Catalog(defaults={"prefix": "p"})
+
+    with pytest.raises(errors.NamespaceAlreadyExists):
+        CALLS["create namespace"](
+            connect(serve(lambda asked: said(500, "Oops") if asked.method == "POST" else catalog(asked)))
+        )
 
 
 def test_a_commit_that_loses_a_race_is_made_again(serve, connect):

@@ -15,7 +15,7 @@ from lance_ns.errors import (
     TableNotFound,
     Unsupported,
 )
-from lance_ns.identifiers import Levels, default_location, display
+from lance_ns.identifiers import Levels, default_location, display, same_place
 from lance_ns.paging import page_of_matching, page_of_names
 from lance_ns.rest.backend import client_of, operation
 from lance_ns.rest.client import Answer
@@ -129,7 +129,7 @@ class IcebergNamespace(IcebergNamespaces):
         """Create an Iceberg table at the location of the data, or move the one there is."""
         try:
             metadata = self._create(request.id, request.location, request.properties or {})
-            if not mapping.same_place(metadata["location"], request.location):
+            if not same_place(metadata["location"], request.location):
                 self._drop(request.id)
                 raise Unsupported(
                     "this server chooses the locations of tables itself", hint="declare the table, and copy its data"

@@ -5,7 +5,7 @@ from typing import Any
 
 from lance_ns.config import StorageOptions
 from lance_ns.errors import Internal, InvalidInput
-from lance_ns.identifiers import Levels, display
+from lance_ns.identifiers import Levels, display, same_place
 from lance_ns.models import RegisterTableRequest
 from lance_ns.rest.iceberg import properties_of
 
@@ -81,18 +81,6 @@ def is_committed(metadata: Mapping[str, Any], before: Mapping[str, Any], updates
         and ("location" not in each or same_place(metadata["location"], each["location"]))
         for each in updates
     )
-
-
-def same_place(one: str, other: str) -> bool:
-    """Whether two locations are the same: local paths come back as URIs."""
-    return _bare(one) == _bare(other)
-
-
-def _bare(location: str) -> str:
-    for scheme in ("file://", "file:"):
-        if location.startswith(scheme):
-            return location.removeprefix(scheme).rstrip("/")
-    return location.rstrip("/")
 
 
 def metadata_of(loaded: Any) -> dict[str, Any]:
