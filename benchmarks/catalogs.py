@@ -87,7 +87,8 @@ class Catalog:
         made = {each: self.raw.ask("fill", namespace=each, tables=plan[each])["answer"] for each in plan}
         self.lance = made[self.small]
         self.ours.answer("write", self.data, "data")
-        found = {each.name: each.answer("describe", *self.table) for each in (self.raw, self.ours)}
+        everybody = [each for each in (self.raw, self.ours, self.peer) if each]
+        found = {each.name: each.answer("describe", *self.table) for each in everybody}
         if len({location.removeprefix("file:").lstrip("/") for location in found.values()}) != 1:
             raise Failed(f"they describe another table: {found}")
         if (listed := self.ours.answer("count", self.small)) != self.lance:

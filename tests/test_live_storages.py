@@ -43,6 +43,8 @@ def properties_on(live_server: Callable[[str], Any], server: str, storage: str) 
     [pytest.param(*pair, marks=pytest.mark.live(pair[0]), id=f"{pair[0]}-{pair[2]}") for pair in PAIRS],
 )
 def test_pylance_reads_and_writes_through_the_bridge(server, backend, storage, live_server, record_property):
+    if storage == "object store" and live_server(server).version.startswith("olai-uc-server"):
+        pytest.skip("the independent Unity server takes locations below its own root only")
     properties = properties_on(live_server, server, storage)
     assert properties.pop("backend") == backend
     above = [properties["warehouse"]] if backend == "iceberg" else CATALOG_OF.get(backend, [])

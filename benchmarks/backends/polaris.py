@@ -30,7 +30,8 @@ class Polaris(Adapter):
         return [CATALOG]
 
     def peers(self, properties: Mapping[str, Any]) -> dict[str, Any]:
-        """With a token: it knows no OAuth."""
+        """With a prefix, and with a token: it knows no OAuth."""
         client, _, secret = properties["credential"].partition(":")
-        token = token_of(properties["endpoint"], client, secret)
-        return {"endpoint": properties["endpoint"], "auth_token": token, "root": properties["root"]}
+        given = {"endpoint": properties["endpoint"], "root": properties["root"]}
+        given["auth_token"] = token_of(properties["endpoint"], client, secret)
+        return {f"polaris.{name}": value for name, value in given.items()}

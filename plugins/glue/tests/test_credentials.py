@@ -171,6 +171,15 @@ def test_credentials_of_a_role_tell_the_storage_when_to_ask_for_new_ones(sts):
     assert before < until < before + timedelta(hours=1)
 
 
+def test_time_outs_retries_and_pool_are_what_the_properties_say_and_not_botocores_defaults(service, monkeypatch):
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "9")
+    monkeypatch.setenv("AWS_RETRY_MODE", "legacy")
+    ns = service(lambda *_: Reply()).connect(connect_timeout=2, read_timeout=3, max_retries=4, max_connections=5)
+    settings = ns._implementation._glue._connected().glue.meta.config
+    assert (settings.connect_timeout, settings.read_timeout, settings.max_pool_connections) == (2, 3, 5)
+    assert settings.retries == {"mode": "standard", "total_max_attempts": 5}
+
+
 # --- threads, forks, logs ----------------------------------------------------------------------------------------
 
 

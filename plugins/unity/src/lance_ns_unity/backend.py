@@ -30,8 +30,6 @@ PAGE = 100
 """How many entries a server gives at most, however many are asked for."""
 _WITHOUT_COLUMNS = {"omit_columns": "true"}
 _BARE = {**_WITHOUT_COLUMNS, "omit_properties": "true"}
-
-
 _changing: PerProcess[list[threading.Lock]] = PerProcess(lambda: [threading.Lock() for _ in range(64)])
 
 
@@ -79,7 +77,9 @@ class UnityNamespace(RestNamespace):
                 settle=lambda: self._replaced(id, properties),
             )
             return
-        existing = mapping.named(self._find_schema(id))
+        existing = self._find_schema(id)
+        if existing is None:
+            raise NamespaceNotFound(f"namespace {display(id)} not found")
         if mapping.properties_of(existing):
             self._delete_schema(id, {})
             kept = {key: existing[key] for key in ("comment", "storage_root") if existing.get(key)}
