@@ -1,5 +1,7 @@
 """Who is trusted: certificates are made for the tests, and every connection is a real one."""
 
+import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from small_server import HANG_UP, RESET, Reply, Truncated
 
 from lance_ns.errors import ErrorCode, InvalidInput
-from lance_ns.rest.transport import Tls
+from lance_ns.tls import Tls
 
 
 def test_a_server_whose_authority_is_named_is_trusted(start, connect, ours, speaking):
@@ -113,3 +115,21 @@ def test_an_encrypted_connection_that_ends_is_a_fault_like_any_other(
     client = connect(server, tls=Tls(ca_bundle=ours.bundle), retries=1)
     assert client.call("POST", "/x", json_body={}, settle=lambda: {"read": "back"}).body == {"read": "back"}
     assert failure(client.call, "POST", "/x", json_body={}).retryable
+
+
+def test_a_server_that_leaves_before_it_is_trusted_may_come_back(connect, failure, pauses):
+    def leave() -> None:
+        for _ in range(3):
+            talk, _ = listener.accept()
+            with talk:
+                talk.recv(65536)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=leave)
+        thread.start()
+        error = failure(connect(f"https://localhost:{listener.getsockname()[1]}", retries=2).call, "GET", "/x")
+        thread.join()
+
+    assert error.code is ErrorCode.SERVICE_UNAVAILABLE
+    assert error.retryable
+    assert len(pauses) == 2

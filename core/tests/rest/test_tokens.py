@@ -404,7 +404,7 @@ TROUBLE: dict[str, Any] = {
     "said back in JSON": lambda asked: Reply(400, {"error": {"type": leaks(asked), "message": leaks(asked)}}),
     "said back by OAuth2": lambda asked: Reply(400, {"error": leaks(asked), "error_description": leaks(asked)}),
     "said back in words": lambda asked: Reply(403, leaks(asked)),
-    "cut in the middle": lambda asked: Reply(400, "x" * 395 + str(asked.token) + str(parse_qs(asked.body.decode()))),
+    "cut in the middle": lambda asked: Reply(400, "x" * 390 + str(asked.token) + str(parse_qs(asked.body.decode()))),
     "said back as a success": lambda asked: Reply(200, leaks(asked)),
     "said back as a page": lambda asked: Reply(200, f"<html>{leaks(asked)}"),
     "redirected": lambda asked: Reply(302, headers={"Location": f"http://x.example/?{asked.token}"}),

@@ -13,7 +13,8 @@ import lance_ns
 from lance_ns.config import Secret
 from lance_ns.errors import ErrorCode, InvalidInput
 from lance_ns.rest.tokens import Fixed
-from lance_ns.rest.transport import Tls, parsed
+from lance_ns.rest.transport import parsed
+from lance_ns.tls import Tls
 
 # --- the server's URL ----------------------------------------------------------------------------------------------
 

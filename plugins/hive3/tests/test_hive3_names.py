@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 import lance_ns
+from lance_ns.tls import Tls
 from lance_ns_hive3.metastore import hivesite, uris
 from lance_ns_hive3.metastore.names import qualified
-from lance_ns_hive3.metastore.settings import Address, Settings, Tls
+from lance_ns_hive3.metastore.settings import Address, Settings
 
 
 def test_a_database_is_named_with_its_catalog():

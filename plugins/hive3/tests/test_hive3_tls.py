@@ -12,7 +12,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 import lance_ns
-from lance_ns_hive3.metastore.settings import Address, Tls
+from lance_ns.tls import Tls
+from lance_ns_hive3.metastore.settings import Address
 
 
 @attrs.frozen

@@ -13,8 +13,9 @@ from lance_ns.rest.client import RestClient, Settings
 from lance_ns.rest.config import OAuthProperties, RestProperties
 from lance_ns.rest.dialect import Dialect, Kinds, iceberg_error
 from lance_ns.rest.tokens import ClientCredentials, Fixed, TokenSource
-from lance_ns.rest.transport import Tls, origin, parsed
+from lance_ns.rest.transport import origin, parsed
 from lance_ns.rules import NamespaceRules, operation
+from lance_ns.tls import Tls
 
 __all__ = ["RestNamespace", "client_of", "operation"]
 

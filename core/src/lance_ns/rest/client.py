@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urljoin
@@ -17,7 +18,8 @@ from lance_ns.perprocess import PerProcess
 from lance_ns.rest.dialect import Dialect, Kinds, shortened
 from lance_ns.rest.retrying import BUSY, REPEATABLE, UNREACHED, Deadline, asked_to_wait, pause
 from lance_ns.rest.tokens import Fixed, Form, TokenSource
-from lance_ns.rest.transport import Line, Tls, line_to, origin, parsed
+from lance_ns.rest.transport import Line, line_to, origin, parsed
+from lance_ns.tls import Tls
 from lance_ns.version import __version__
 
 if TYPE_CHECKING:
@@ -48,11 +50,10 @@ def segment(name: str) -> str:
 
 @attrs.frozen
 class Answer:
-    """What a server said: the status, the decoded body, and whether the call had been sent before."""
+    """What a server said: the status, and the decoded body."""
 
     status: int
     body: Any = attrs.field(default=None, repr=False)  # it may hold tokens and vended credentials
-    sent_before: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -184,7 +185,7 @@ class RestClient:
             found = settle() if settle else None
             if found is None:
                 raise unknown.error from None
-            return Answer(200, found, sent_before=True)
+            return Answer(200, found)
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
@@ -295,9 +296,9 @@ class RestClient:
     ) -> "Answer | _Failure":
         """What an answer is: a success, or a failure, after which the call may be sent again if that passes."""
         if response.status < 300:
-            return call.answer(response, sent_before)
+            return call.answer(response)
         if response.status == 404 and call.method == "DELETE" and sent_before:
-            return Answer(404, None, sent_before)  # the first one, whose answer was lost, has done it
+            return Answer(404)  # the first one, whose answer was lost, has done it
         error = self._error(call, response, token)
         if response.status not in BUSY:
             return _Failure(error, reached=False, passing=False)
@@ -343,16 +344,16 @@ class _Call:
 
     def redactor(self, token: Secret | None) -> Callable[[str], str]:
         """Makes a server's words fit to be shown: without what was sent in secret, and not too many."""
-        redact = Redactor([each.reveal() for each in (*self.secrets, token) if each is not None])
+        redact = _redactor((*self.secrets, token) if token else (*self.secrets,))
         return lambda text: shortened(redact(text))
 
-    def answer(self, response: "_Response", sent_before: bool) -> "Answer | _Failure":
+    def answer(self, response: "_Response") -> "Answer | _Failure":
         """What a success says, or a failure if it is not what a catalog answers."""
         content = response.data
         is_page = content.lstrip()[:1] == b"<" or "html" in response.headers.get("Content-Type", "")
         try:
             if not is_page:
-                return Answer(response.status, json.loads(content) if self.answers else None, sent_before)
+                return Answer(response.status, json.loads(content) if self.answers else None)
         except (ValueError, RecursionError):
             pass
         shown = "a page for people" if is_page else "something that is not JSON" if content else "nothing"
@@ -433,6 +434,12 @@ def _read(raw: "BaseHTTPResponse", deadline: Deadline) -> _Response:
     finally:
         raw.release_conn()
     return _Response(raw.status, raw.headers, content.getvalue())
+
+
+@lru_cache(maxsize=16)
+def _redactor(secrets: tuple[Secret, ...]) -> Redactor:
+    """What takes secrets out of texts; making one takes as long as a call."""
+    return Redactor([each.reveal() for each in secrets])
 
 
 def _root(error: BaseException) -> BaseException:

@@ -7,23 +7,13 @@ import attrs
 
 from lance_ns.config import Hidden, Secret
 from lance_ns.errors import InvalidInput
+from lance_ns.tls import Tls
 
 if TYPE_CHECKING:
-    import ssl
-
     from urllib3 import HTTPConnectionPool, ProxyManager
     from urllib3.util import Url
 
 _SCHEMES = {"http": 80, "https": 443}
-
-
-@attrs.frozen(kw_only=True)
-class Tls:
-    """Whom we trust, and who we are."""
-
-    ca_bundle: str | None = None
-    client_certificate: str | None = None
-    client_key: str | None = None
 
 
 def parsed(url: str, what: str = "endpoint") -> "Url":
@@ -72,7 +62,7 @@ def line_to(url: "Url", *, tls: Tls, connections: int) -> Line:
 
     settings: dict[str, Any] = {"maxsize": connections, "block": True, "retries": False}
     if url.scheme == "https":
-        settings["ssl_context"] = _context(tls)
+        settings["ssl_context"] = tls.context()
     proxy = _proxy_for(url)
     manager = PoolManager(**settings) if proxy is None else _through(proxy, settings)
     if manager is None:
@@ -96,24 +86,6 @@ def _through(proxy: Secret, settings: dict[str, Any]) -> "ProxyManager | None":
         return ProxyManager(proxy.reveal(), proxy_headers=headers, **settings)
     except HTTPError:
         return None
-
-
-def _context(tls: Tls) -> "ssl.SSLContext":
-    """The system's certificates unless others are named; the server's name is always checked."""
-    import ssl
-
-    if tls.client_key and not tls.client_certificate:
-        raise InvalidInput("'client_key' is of no use alone", hint="give 'client_certificate' too")
-    try:
-        context = ssl.create_default_context(cafile=tls.ca_bundle)
-        if tls.client_certificate:
-            # Without a password an encrypted key would be asked for on the terminal.
-            context.load_cert_chain(tls.client_certificate, tls.client_key, password="")
-    except OSError as error:
-        raise InvalidInput(
-            f"the certificates cannot be read: {error}", hint="check 'ca_bundle', 'client_certificate' and 'client_key'"
-        ) from error
-    return context
 
 
 def _proxy_for(url: "Url") -> Secret | None:

@@ -4,8 +4,9 @@ import attrs
 
 from lance_ns.config import StorageProperties, prop, properties
 from lance_ns.errors import InvalidInput
+from lance_ns.tls import Tls
 from lance_ns_hive3.metastore import hivesite, uris
-from lance_ns_hive3.metastore.settings import Settings, Tls
+from lance_ns_hive3.metastore.settings import Settings
 
 
 @properties

@@ -9,8 +9,9 @@ from typing import Any
 import attrs
 
 from lance_ns.errors import InvalidInput, Unsupported
+from lance_ns.tls import Tls
 from lance_ns_hive3.metastore import uris
-from lance_ns_hive3.metastore.settings import Address, Tls
+from lance_ns_hive3.metastore.settings import Address
 
 VARIABLE = "HIVE_CONF_DIR"
 FILE = "hive-site.xml"

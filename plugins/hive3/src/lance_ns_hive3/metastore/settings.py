@@ -5,6 +5,8 @@ from typing import Any
 
 import attrs
 
+from lance_ns.tls import Tls
+
 PORT = 9083
 
 
@@ -18,15 +20,6 @@ class Address:
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"thrift://{host}:{self.port}"
-
-
-@attrs.frozen(kw_only=True)
-class Tls:
-    """Whom we trust, and who we are. The server's certificate and its name are always checked."""
-
-    ca_bundle: str | None = None
-    client_certificate: str | None = None
-    client_key: str | None = None
 
 
 Negotiation = Callable[[Any, Address], Any]

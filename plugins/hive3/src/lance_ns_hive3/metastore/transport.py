@@ -7,14 +7,11 @@ there, or a player that needs no network, since nothing is connected before `ope
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lance_ns.errors import InvalidInput
+from lance_ns.tls import Tls
 from lance_ns_hive3.metastore.deadline import Timer
-from lance_ns_hive3.metastore.settings import Address, Settings, Tls
-
-if TYPE_CHECKING:
-    import ssl
+from lance_ns_hive3.metastore.settings import Address, Settings
 
 Wrap = Callable[[Any], Any]
 
@@ -64,7 +61,7 @@ class SocketTransport:
             raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             if self._tls is not None:
-                context = _context(self._tls)
+                context = self._tls.context()
                 raw.settimeout(self._timer.left())
                 raw = context.wrap_socket(raw, server_hostname=self._address.host)
         except BaseException:
@@ -119,20 +116,3 @@ class SocketTransport:
             raise EOFError
         self._socket.settimeout(self._timer.left())
         return self._socket
-
-
-def _context(tls: Tls) -> "ssl.SSLContext":
-    """The system's certificates unless others are named; the server's name is always checked."""
-    import ssl
-
-    try:
-        context = ssl.create_default_context(cafile=tls.ca_bundle)
-        if tls.client_certificate:
-            # A key with a password is an error, not a question on the terminal.
-            context.load_cert_chain(tls.client_certificate, tls.client_key, password=lambda: "")
-    except OSError as error:
-        raise InvalidInput(
-            f"the certificates for TLS cannot be read: {error}",
-            hint="check the files of the trusted certificates, of ours and of its key",
-        ) from error
-    return context
