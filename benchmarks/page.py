@@ -8,7 +8,8 @@ from typing import Any
 Entry = dict[str, Any]
 
 OURS, PEER = "lance-ns", "the peer"
-TICKS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
+TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
+BETWEEN = (0.6, 0.7, 0.8, 0.9, 1.1, 1.2, 1.4, 1.6, 1.8)
 
 WORDS = (
     "Every figure is a ratio measured in one run, its candidates taking turns: medians, with the spread of the middle "
@@ -28,18 +29,18 @@ h3 { font-size: .95rem; margin: 1.5rem 0 .4rem; } p { margin: .25rem 0 .75rem; m
 .soft, small { color: var(--soft); } .key { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; }
 .key span::before { content: ""; display: inline-block; width: .7rem; height: .7rem; margin-right: .4rem;
   border-radius: 2px; background: var(--c); }
-.chart { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .5rem .9rem; }
-.chart > div:nth-child(odd) { text-align: right; align-self: center; }
+.chart { display: grid; grid-template-columns: minmax(6rem, 14rem) 1fr; gap: .6rem .9rem; }
+.chart > div:nth-child(odd) { text-align: right; line-height: 1.25; }
 .plot { position: relative; min-height: 1.1rem; }
 .bar { position: relative; height: 1.05rem; margin: 2px 0; }
 .bar i { position: absolute; top: 0; bottom: 0; border-radius: 2px; background: var(--c); min-width: 2px; }
 .bar b { position: absolute; top: 0; padding: 0 .4rem; font-weight: 500; font-size: .8rem; line-height: 1.05rem;
   white-space: nowrap; }
-.bar b.left { transform: translateX(-100%); }
+.bar b.inside, .bar b.before { transform: translateX(-100%); } .bar b.inside { color: var(--page); }
 .grid { position: absolute; top: -2px; bottom: -2px; width: 1px; background: var(--line); }
 .grid.one { background: var(--soft); }
 .axis { height: 1.2rem; } .axis span { position: absolute; transform: translateX(-50%); font-size: .75rem; }
-.goals { display: grid; grid-template-columns: minmax(10rem, 22rem) 1fr minmax(8.5rem, max-content); gap: 0 .9rem; }
+.goals { display: grid; grid-template-columns: minmax(10rem, 20rem) 1fr 11.5rem; gap: 0 .9rem; }
 .goals > div { padding: .3rem 0; border-top: 1px solid var(--line); }
 .goals .name { font-size: .87rem; line-height: 1.3; } .goals .value { font-size: .87rem; white-space: nowrap; }
 .dot { position: absolute; top: 50%; width: .7rem; height: .7rem; margin: -.35rem 0 0 -.35rem; border-radius: 50%;
@@ -48,7 +49,8 @@ h3 { font-size: .95rem; margin: 1.5rem 0 .4rem; } p { margin: .25rem 0 .75rem; m
 .yes { --c: var(--good); color: var(--good); } .no { --c: var(--bad); color: var(--bad); font-weight: 600; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; min-width: 100%; }
 th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-top: 1px solid var(--line); vertical-align: top; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number, td.short { white-space: nowrap; }
 @media (max-width: 40rem) { .goals { grid-template-columns: 1fr; } .goals > div { border: 0; padding: .1rem 0; }
   .goals .name { border-top: 1px solid var(--line); padding-top: .5rem; } .goals .plot { min-height: 1.4rem; } }
 """
@@ -61,7 +63,8 @@ class Scale:
         known = [value for value in values if value > 0]
         lowest, highest = min([*known, 0.8]), max([*known, 1.25])
         self._low, self._high = math.log(lowest * 0.9), math.log(highest * 1.1)
-        self.ticks = [tick for tick in TICKS if lowest <= tick <= highest]
+        ticks = TICKS if highest > 3 * lowest else sorted((*TICKS, *BETWEEN))
+        self.ticks = [tick for tick in ticks if lowest <= tick <= highest]
 
     def __call__(self, value: float) -> float:
         return round(100 * (math.log(max(value, 1e-9)) - self._low) / (self._high - self._low), 2)
@@ -108,7 +111,8 @@ def _beside(entries: list[Entry]) -> Iterator[str]:
         for each in rows:
             bars = "".join(_bar(scale, who, value) for who, value in each["others"].items() if who != each["against"])
             yield f"<div>{escape(each['backend'])}<br><small>1 = {escape(each['against'])}</small></div>"
-            yield f'<div class="plot">{_lines(scale)}{bars}</div>'
+            note = f"<small>{escape(each['note'])}</small>" if each["note"] else ""
+            yield f'<div><div class="plot">{_lines(scale)}{bars}</div>{note}</div>'
         yield f"<div></div>{_axis(scale)}</div>"
 
 
@@ -116,8 +120,13 @@ def _bar(scale: Scale, who: str, value: float) -> str:
     start, end = sorted((scale(1), scale(value)))
     colour = {OURS: "--ours", PEER: "--peer"}.get(who, "--raw")
     label = f"{value:.3g}" + ("" if who in (OURS, PEER) else f" {who}")
-    # A label that would leave the chart stands before the bar's end instead.
-    where = f'<b class="left" style="left: {start}%">' if end > 70 and value > 1 else f'<b style="left: {end}%">'
+    # A label that would leave the chart stands in the bar, at its end; a long one before it.
+    if end <= 70 or value < 1:
+        where = f'<b style="left: {end}%">'
+    elif who in (OURS, PEER):
+        where = f'<b class="inside" style="left: {end}%">'
+    else:
+        where = f'<b class="before" style="left: {start}%">'
     return (
         f'<div class="bar" title="{escape(who)}: {value:.3g}"><i style="left: {start}%; width: {end - start:.2f}%; '
         f'--c: var({colour})"></i>{where}{escape(label)}</b></div>'
@@ -185,7 +194,7 @@ def _table(entries: list[Entry]) -> Iterator[str]:
         yield (
             f"<tr><td>{escape(each['figure'])}</td>"
             f"<td>{escape(each['backend'])} <small>{escape(each['server'])}</small></td>"
-            f'<td class="number">{each["value"]:.3g}</td><td>{escape(each["goal"])}</td>'
+            f'<td class="number">{each["value"]:.3g}</td><td class="short">{escape(each["goal"])}</td>'
             f'<td><span class="{kind}">{word}</span></td><td>{escape(each["against"])}</td>'
             f'<td class="number">{each["spread"]:.0%}</td><td><small>{escape(each["note"])}</small></td></tr>'
         )

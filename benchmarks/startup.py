@@ -12,10 +12,9 @@ PEER = "import lance_namespace"
 def figures() -> list[Figure]:
     """Import and listing, against the bare libraries."""
     costs = in_turns({code: here(code) for code in (BASE, OURS, LISTING, PEER)}, rounds=21, seldom={PEER: 5})
-    note = "processor time"
     others = {"the peer": costs.ratio(PEER, BASE).value, "lance-ns": costs.ratio(OURS, BASE).value, f"`{BASE}`": 1.0}
     return [
-        figure(OURS, "core", costs.ratio(OURS, BASE), at_most(1.3), f"`{BASE}`", note, others),
-        figure("lance-ns backends", "core", costs.ratio(LISTING, BASE), at_most(2.5), f"`{BASE}`", note),
-        figure(f"{PEER}, what the peer starts with", "core", costs.ratio(PEER, BASE), None, f"`{BASE}`", note),
+        figure(OURS, "core", costs.ratio(OURS, BASE), at_most(1.3), f"`{BASE}`", others=others),
+        figure("lance-ns backends", "core", costs.ratio(LISTING, BASE), at_most(2.5), f"`{BASE}`"),
+        figure(f"{PEER}, what the peer starts with", "core", costs.ratio(PEER, BASE), None, f"`{BASE}`"),
     ]

@@ -98,3 +98,12 @@ class Client:
             "properties": {"table_type": "lance"} if is_lance else {},
         }
         self._call("POST", f"{self._path}/{namespace}/generic-tables", body)
+
+    def clear(self, namespace: str) -> None:
+        """Drop a namespace with all that it holds."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        paths = [f"{self._path}/{namespace}/generic-tables/{each['name']}" for each in self._listed(namespace)]
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda path: self._call("DELETE", path), paths))
+        self._call("DELETE", f"{self._namespaces}/{namespace}")

@@ -85,3 +85,7 @@ class Client:
             "properties": {"table_type": "lance"} if is_lance else {},
         }
         self._call("POST", "/tables", body)
+
+    def clear(self, namespace: str) -> None:
+        """Delete a schema with all that it holds."""
+        self._call("DELETE", f"/schemas/{self._catalog}.{namespace}?force=true")
