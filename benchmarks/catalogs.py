@@ -23,6 +23,7 @@ from servers.processes import Identity
 
 STATE = Path(__file__).parent.parent / "build" / "benchmarks" / "servers"
 RAW, OURS, PEER = "the raw client", "lance-ns", "the peer"
+FLOOR = "the raw client and importing pluggy and attrs"
 SMALL = 1000
 BLOCK = 0.25
 """The shortest time that a base may take, in seconds."""
@@ -64,7 +65,7 @@ class Catalog:
 
     def _settings(self, client: str) -> dict[str, Any]:
         theirs = client == "peer"
-        given = self.adapter.peers if theirs else self.adapter.given if client != "ours" else dict
+        given = self.adapter.peers if theirs else self.adapter.ours if client == "ours" else self.adapter.given
         base = self.adapter.peers_base if theirs else self.adapter.base
         return {
             "client": client,
@@ -115,11 +116,10 @@ class Catalog:
         what = "cold process: import, connect, describe"
         self.say(what)
         raw, ours, theirs = (self._settings(client) for client in (f"raw_{self.name}", "ours", "peer"))
+        bare = RAW_COLD.format(clients=str(CLIENTS), client=raw["client"], settings=raw, table=self.table)
         programs = {
-            RAW: Fresh(
-                sys.executable,
-                RAW_COLD.format(clients=str(CLIENTS), client=raw["client"], settings=raw, table=self.table),
-            ),
+            RAW: Fresh(sys.executable, bare),
+            FLOOR: Fresh(sys.executable, f"import pluggy, attrs\n{bare}"),
             OURS: Fresh(sys.executable, OURS_COLD.format(**ours, id=[*ours["base"], *self.table])),
         }
         if self.peer:
@@ -219,7 +219,7 @@ class Catalog:
         taken(self.ours, 1)
         calls = {RAW: partial(taken, self.raw, times), OURS: partial(taken, self.ours, times)}
         costs = in_turns(calls, rounds=9, seconds=15)
-        note = "" if self.adapter.writes else "reads only"
+        note = "; ".join(filter(None, ("" if self.adapter.writes else "reads only", self.adapter.threads_note)))
         yield figure(what, self.name, costs.ratio(RAW, OURS), at_least(0.8), RAW, note)
 
     def _bridge(self) -> Iterator[Figure]:

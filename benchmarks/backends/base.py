@@ -41,6 +41,7 @@ class Adapter:
         pages: whether the catalog gives its tables in pages; elsewhere a listing holds all names.
         tables: how many tables the large namespace has; 0 leaves those figures out.
         writes: whether some of the mixed operations of threads write.
+        threads_note: what one must know of the connection that the threads share.
     """
 
     backend: ClassVar[str]
@@ -53,10 +54,15 @@ class Adapter:
     pages: ClassVar[bool] = False
     tables: ClassVar[int] = 10_000
     writes: ClassVar[bool] = True
+    threads_note: ClassVar[str] = ""
 
     def base(self, properties: Mapping[str, Any]) -> list[str]:  # noqa: ARG002
         """The levels above a namespace."""
         return []
+
+    def ours(self, properties: Mapping[str, Any]) -> dict[str, Any]:
+        """The properties for ours, where they say more than how to reach the server."""
+        return dict(properties)
 
     def given(self, properties: Mapping[str, Any]) -> dict[str, Any]:
         """The properties for the raw client, where it needs others."""

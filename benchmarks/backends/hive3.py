@@ -20,6 +20,12 @@ class Hive3(Adapter):
         peer=("count", at_least(50)),
     )
 
+    threads_note = "client.pool-size=16, as many connections as the raw client has"
+
+    def ours(self, properties: Mapping[str, Any]) -> dict[str, Any]:
+        """As many connections as threads; the default is 3."""
+        return {**properties, "client.pool-size": 16}
+
     def base(self, properties: Mapping[str, Any]) -> list[str]:  # noqa: ARG002
         """The default catalog, the only one that the peer knows."""
         return ["hive"]

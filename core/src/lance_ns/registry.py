@@ -1,21 +1,29 @@
 """Finding backends: by entry-point name, one at a time, so that a broken plugin disturbs nobody else."""
 
+import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pluggy
 
 from lance_ns.errors import Internal, InvalidInput, LanceNsError, Unsupported
 from lance_ns.hookspecs import HOOKSPEC_VERSION, PROJECT, Backend, Registration
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
 BACKENDS = "lance_ns"
 MIDDLEWARE = "lance_ns.middleware"
 COMMANDS = "lance_ns.commands"
 
 _loaded: dict[str, Backend] = {}
+
+
+class Entry(NamedTuple):
+    """An entry point, and the distribution that has it."""
+
+    name: str
+    reference: str
+    distribution: str
+    version: str = "?"
 
 
 class Installed(NamedTuple):
@@ -48,11 +56,9 @@ def find(name: str) -> Backend:
 
 def installed() -> Iterator[Installed]:
     """Every backend that is installed, the broken ones with the reason, by name."""
-    entries = sorted(_entry_points(BACKENDS), key=lambda entry: (entry.name, _distribution(entry)))
+    entries = sorted(_entry_points(BACKENDS), key=lambda entry: (entry.name, entry.distribution))
     for entry in entries:
-        rivals = [
-            other for other in entries if other.name == entry.name and _distribution(other) != _distribution(entry)
-        ]
+        rivals = [other for other in entries if other.name == entry.name and other.distribution != entry.distribution]
         backend, problem = None, None
         try:
             if rivals and not _owns(entry):
@@ -62,8 +68,8 @@ def installed() -> Iterator[Installed]:
             problem = error
         yield Installed(
             name=entry.name,
-            distribution=_distribution(entry),
-            version=entry.dist.version if entry.dist else "?",
+            distribution=entry.distribution,
+            version=entry.version,
             backend=backend,
             problem=problem,
         )
@@ -112,33 +118,70 @@ def imported(reference: Any) -> Any:
         return reference
     from importlib import import_module
 
-    module, _, attribute = reference.partition(":")
-    return getattr(import_module(module), attribute)
+    module, _, attributes = reference.partition(":")
+    found: Any = import_module(module)
+    for attribute in filter(None, attributes.split(".")):
+        found = getattr(found, attribute)
+    return found
 
 
-def _entry_points(group: str) -> list["EntryPoint"]:
+def _entry_points(group: str) -> list[Entry]:
     from importlib.metadata import entry_points
 
-    return list(entry_points(group=group))
+    return [
+        Entry(
+            each.name,
+            f"{each.module}:{each.attr}" if each.attr else each.module,
+            each.dist.name if each.dist else "?",
+            each.dist.version if each.dist else "?",
+        )
+        for each in entry_points(group=group)
+    ]
 
 
-def _entry_point(name: str) -> "EntryPoint":
+def _entry_point(name: str) -> Entry:
     return _owners_entry_point(name) or _others_entry_point(name)
 
 
-def _owners_entry_point(name: str) -> "EntryPoint | None":
-    """Asking for one distribution is many times faster than reading the entry points of all."""
-    from importlib.metadata import PackageNotFoundError, distribution
+def _owners_entry_point(name: str) -> Entry | None:
+    """The entry point in the distribution of its name, read from the one file that has it.
 
-    try:
-        entries = distribution(f"lance-ns-{name}").entry_points
-    except (PackageNotFoundError, ValueError):
-        return None
-    return next((entry for entry in entries if entry.group == BACKENDS and entry.name == name), None)
+    `importlib.metadata` would find it too, but importing it costs more than everything else that connecting does.
+    What does not lie unpacked on the path is left to it.
+    """
+    distribution = _normal(f"lance-ns-{name}")
+    for folder in sys.path:
+        try:
+            found = next((each for each in Path(folder).iterdir() if _is_metadata_of(distribution, each.name)), None)
+            if found is not None:
+                reference = _reference((found / "entry_points.txt").read_text(encoding="utf-8"), name)
+                return Entry(name, reference, distribution) if reference else None
+        except OSError:
+            continue
+    return None
 
 
-def _others_entry_point(name: str) -> "EntryPoint":
-    found = {_distribution(entry): entry for entry in _entry_points(BACKENDS) if entry.name == name}
+def _is_metadata_of(distribution: str, folder: str) -> bool:
+    return folder.endswith(".dist-info") and _normal(folder.partition("-")[0]) == distribution
+
+
+def _reference(content: str, name: str) -> str | None:
+    """What a name of the backends' group refers to."""
+    group = ""
+    for line in map(str.strip, content.splitlines()):
+        key, _, value = line.partition("=")
+        if line.startswith("["):
+            group = line
+        elif group == f"[{BACKENDS}]" and key.strip() == name:
+            return value.partition("[")[0].strip()  # extras, which a distribution may name there, mean nothing here
+    return None
+
+
+def _others_entry_point(name: str) -> Entry:
+    found = {entry.distribution: entry for entry in _entry_points(BACKENDS) if entry.name == name}
+    own = next((entry for entry in found.values() if _owns(entry)), None)
+    if own is not None:
+        return own
     if len(found) > 1:
         raise _contested(name, list(found.values()))
     if not found:
@@ -150,13 +193,13 @@ def _others_entry_point(name: str) -> "EntryPoint":
     return next(iter(found.values()))
 
 
-def _contested(name: str, entries: list["EntryPoint"]) -> InvalidInput:
-    claimants = " and ".join(sorted({_distribution(entry) for entry in entries}))
+def _contested(name: str, entries: list[Entry]) -> InvalidInput:
+    claimants = " and ".join(sorted({entry.distribution for entry in entries}))
     return InvalidInput(f"backend {name!r} is claimed by {claimants}", backend=name, hint="uninstall all but one")
 
 
-def _owns(entry: "EntryPoint") -> bool:
-    return _normal(_distribution(entry)) == _normal(f"lance-ns-{entry.name}")
+def _owns(entry: Entry) -> bool:
+    return _normal(entry.distribution) == _normal(f"lance-ns-{entry.name}")
 
 
 def _normal(name: str) -> str:
@@ -164,30 +207,26 @@ def _normal(name: str) -> str:
     return name.replace("_", "-").replace(".", "-").lower()
 
 
-def _distribution(entry: "EntryPoint") -> str:
-    return entry.dist.name if entry.dist else "?"
-
-
-def _load(entry: "EntryPoint") -> Backend:
+def _load(entry: Entry) -> Backend:
     backend = _registered(_import(entry), entry)
     if backend.hookspec != HOOKSPEC_VERSION:
         newer = backend.hookspec > HOOKSPEC_VERSION
         raise Unsupported(
-            f"{_distribution(entry)} was written for hookspec {backend.hookspec}, this core has {HOOKSPEC_VERSION}",
+            f"{entry.distribution} was written for hookspec {backend.hookspec}, this core has {HOOKSPEC_VERSION}",
             backend=entry.name,
-            hint=f"upgrade {'lance-ns-core' if newer else _distribution(entry)}",
+            hint=f"upgrade {'lance-ns-core' if newer else entry.distribution}",
         )
     return backend
 
 
-def _import(entry: "EntryPoint") -> Any:
+def _import(entry: Entry) -> Any:
     try:
-        return entry.load()
+        return imported(entry.reference)
     except (Exception, SystemExit) as error:  # whatever a foreign module does on import is its problem alone
         raise _broken(entry, f"cannot be imported: {type(error).__name__}: {error}") from error
 
 
-def _registered(plugin: Any, entry: "EntryPoint") -> Backend:
+def _registered(plugin: Any, entry: Entry) -> Backend:
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(Registration)
     try:
@@ -207,7 +246,5 @@ def _registered(plugin: Any, entry: "EntryPoint") -> Backend:
     return backend
 
 
-def _broken(entry: "EntryPoint", why: str) -> Internal:
-    return Internal(
-        f"{_distribution(entry)} {why}", backend=entry.name, hint=f"repair or upgrade {_distribution(entry)}"
-    )
+def _broken(entry: Entry, why: str) -> Internal:
+    return Internal(f"{entry.distribution} {why}", backend=entry.name, hint=f"repair or upgrade {entry.distribution}")
