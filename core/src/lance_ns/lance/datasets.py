@@ -113,7 +113,7 @@ def deletion(ns: "Namespace", described: m.DescribeTableResponse) -> Callable[[]
 
     What is no Lance dataset is left alone.
     """
-    location = _location(described)
+    location = location_of(described)
     options = storage_options(ns.storage, described.storage_options)
     if not has_data(ns, described):
         return lambda: None
@@ -151,7 +151,8 @@ def _target(ns: "Namespace", described: Described, options: Hidden) -> tuple[Sto
     return storage_options(ns.storage, described.storage_options) | (options.get("storage_options") or {}), others
 
 
-def _location(described: Described) -> str:
+def location_of(described: Described) -> str:
+    """Where a described or declared table is."""
     if not described.location:
         raise Internal("the catalog knows no location for this table", hint="the entry is broken: register it again")
     return described.location
@@ -162,7 +163,7 @@ def _opened(
 ) -> "lance.LanceDataset":
     import lance
 
-    location = _location(described)
+    location = location_of(described)
     merged, options = _target(ns, described, options)
     with pylance_errors(f"opening {location}"):
         try:
@@ -225,7 +226,7 @@ def _first_version(
     """
     import lance
 
-    location = _location(declared)
+    location = location_of(declared)
     target, options = _target(ns, declared, options)
     committing = {key: options[key] for key in options.keys() & _COMMIT_OPTIONS}
     writing = {key: value for key, value in options.items() if key not in _COMMIT_OPTIONS}
@@ -253,7 +254,7 @@ def _next_version(
 ) -> "lance.LanceDataset":
     import lance
 
-    location = _location(described)
+    location = location_of(described)
     target, options = _target(ns, described, options)
     with pylance_errors(f"writing table {ns.show(id)}"):
         return lance.write_dataset(data, location, mode=mode, storage_options=target, **options)

@@ -1,0 +1,1 @@
+"""Jobs: ingest, copy, inventory, maintain and verify, each a function that returns a Result."""
