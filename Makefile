@@ -7,7 +7,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-DISTRIBUTIONS := core conformance $(sort $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml)))
+DISTRIBUTIONS := core conformance spark $(sort $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml)))
 SOURCES := $(addsuffix /src,$(DISTRIBUTIONS))
 TYPED := $(SOURCES) tests/third_party/kv/src servers
 PROJECT_FILES := requirements-dev.txt servers/requirements.txt constraints.txt $(addsuffix /pyproject.toml,$(DISTRIBUTIONS))
@@ -26,7 +26,7 @@ $(VENV)/.installed: $(PROJECT_FILES)
 		{ echo "$(PYTHON) comes without venv: on Debian, apt-get install python3-venv" >&2; exit 1; }
 	@echo "Setting up $(VENV) (a minute or two the first time)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) install --quiet -c constraints.txt hatchling editables
+	@$(PIP) install --quiet -c constraints.txt hatchling editables setuptools
 	@$(PIP) install --quiet -c constraints.txt --no-build-isolation -r requirements-dev.txt
 	@touch $@
 
@@ -72,10 +72,11 @@ build: setup ## Build a wheel and an sdist of every distribution into dist/
 
 wheelhouse: $(WHEELHOUSE)/.filled
 
-# What the packaging tests install from, with no index: the wheels that our distributions require.
+# What the packaging tests install from, with no index: the wheels that our distributions require. There is no wheel
+# of PySpark; what needs it is tested in the environment itself, and in one that is packed for a cluster.
 $(WHEELHOUSE)/.filled: $(VENV)/.installed
 	@mkdir -p $(WHEELHOUSE)
-	@$(BIN)/python tools/wheelhouse.py $(WHEELHOUSE) $(DISTRIBUTIONS)
+	@$(BIN)/python tools/wheelhouse.py $(WHEELHOUSE) $(filter-out spark,$(DISTRIBUTIONS))
 	@touch $@
 
 clean: ## Remove everything that was made

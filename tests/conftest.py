@@ -16,7 +16,8 @@ WORKSPACE = Path(__file__).resolve().parent.parent
 
 def distributions() -> list[Path]:
     """The folders of all distributions of the workspace."""
-    return [WORKSPACE / "core", WORKSPACE / "conformance", *sorted((WORKSPACE / "plugins").iterdir())]
+    plugins = sorted((WORKSPACE / "plugins").iterdir())
+    return [WORKSPACE / "core", WORKSPACE / "conformance", WORKSPACE / "spark", *plugins]
 
 
 @pytest.fixture(scope="session", name="distributions")

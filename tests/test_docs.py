@@ -15,12 +15,13 @@ PAGES = [
         WORKSPACE / "README.md",
         WORKSPACE / "core" / "README.md",
         WORKSPACE / "conformance" / "README.md",
+        WORKSPACE / "spark" / "README.md",
         *sorted((WORKSPACE / "plugins").glob("*/README.md")),
         *sorted((WORKSPACE / "docs").rglob("*.md")),
     ]
 ]
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-DISTRIBUTIONS = {"lance-ns-core", "lance-ns-conformance"} | {
+DISTRIBUTIONS = {"lance-ns-core", "lance-ns-conformance", "lance-ns-spark"} | {
     f"lance-ns-{path.name}" for path in (WORKSPACE / "plugins").iterdir()
 }
 

@@ -31,7 +31,7 @@ JOB = "lance_ns.job"
 """The transaction property that holds a job's id."""
 RETRY_WINDOW = timedelta(days=7)
 """How long after its commit a job may be run again; maintenance keeps all versions that are younger."""
-_LOOKED_AT_ONCE = 16
+_BETWEEN_LOOKS_AT_THE_TIME = 16
 
 WriteMode = Literal["create", "append", "overwrite"]
 
@@ -50,7 +50,7 @@ class Written:
         from lance.fragment import FragmentMetadata
 
         for fragment in self.fragments:
-            yield from (file.path for file in FragmentMetadata.from_json(fragment).data_files())
+            yield from (file.path for file in FragmentMetadata.from_json(fragment).files)
 
 
 @attrs.frozen
@@ -190,21 +190,16 @@ def _is_still(target: Target) -> bool:
 
 def _history(dataset: "lance.LanceDataset", since: int | None) -> Iterator[tuple[int, dict[str, str]]]:
     """The properties of the transactions, newest first, as far back as they are kept and matter."""
-    from concurrent.futures import ThreadPoolExecutor
-
     oldest = datetime.now(UTC) - RETRY_WINDOW
     newest = int(dataset.version)
-    with ThreadPoolExecutor(_LOOKED_AT_ONCE) as pool:
-        for start in range(newest, since or 0, -_LOOKED_AT_ONCE):
-            numbers = range(start, max(start - _LOOKED_AT_ONCE, since or 0), -1)
-            for version, transaction in zip(
-                numbers, pool.map(lambda each: _transaction(dataset, each), numbers), strict=True
-            ):
-                if transaction is None:
-                    return  # cleaned up, and so are those before it
-                yield version, transaction.transaction_properties or {}
-            if since is None and _time_of(dataset, numbers[-1]) < oldest:
-                return
+    for version in range(newest, since or 0, -1):
+        transaction = _transaction(dataset, version)
+        if transaction is None:
+            return  # cleaned up, and so are those before it
+        yield version, transaction.transaction_properties or {}
+        looked_at = newest - version + 1
+        if since is None and looked_at % _BETWEEN_LOOKS_AT_THE_TIME == 0 and _time_of(dataset, version) < oldest:
+            return
 
 
 def _transaction(dataset: "lance.LanceDataset", version: int) -> Any:

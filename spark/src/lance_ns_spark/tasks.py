@@ -79,7 +79,7 @@ def run_all(
     context = spark.sparkContext
     news: Any = None
     if arrived is not None:
-        news = context.accumulator([], _Arrivals(arrived))  # type: ignore[arg-type, var-annotated]  # only duck-typed
+        news = context.accumulator([], _Arrivals(arrived))  # type: ignore[arg-type]  # only duck-typed
     context.setJobDescription(what)
     try:
         task = _task(work, list(items), news, _attempts(spark))

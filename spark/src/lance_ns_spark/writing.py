@@ -59,5 +59,5 @@ def write_fragments(target: Target, batches: "pa.RecordBatchReader", options: Fi
     return Written(
         tuple(json.dumps(fragment.to_json()) for fragment in made),
         sum(fragment.num_rows for fragment in made),
-        sum(file.file_size_bytes or 0 for fragment in made for file in fragment.data_files()),
+        sum(file.file_size_bytes or 0 for fragment in made for file in fragment.files),
     )
