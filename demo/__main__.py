@@ -1,4 +1,4 @@
-"""A minute with lance-ns: a catalog, a table of vectors, a search, a tree, and the same lines for another catalog."""
+"""A minute with lance-ns: a catalog, a table of vectors, a search, a tree, and a pipeline over them on Spark."""
 
 import random
 import subprocess
@@ -8,10 +8,12 @@ from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import lance_ns
 
 DIMENSION = 64
+WORKSPACE = Path(__file__).resolve().parent.parent
 WORDS = "red green blue warm cold bright dark small large round square old new fast slow quiet".split()  # noqa: SIM905
 
 
@@ -28,12 +30,12 @@ def direction(word: str) -> list[float]:
     return [chance.gauss(0, 1) for _ in range(DIMENSION)]
 
 
-def documents(count: int) -> pa.Table:
+def documents(count: int, first: int = 0) -> pa.Table:
     """Texts with their vectors."""
-    pick = random.Random(7)
+    pick = random.Random(first or 7)
     texts = [" ".join(pick.sample(WORDS, 4)) for _ in range(count)]
     vectors = pa.array([embed(text) for text in texts], pa.list_(pa.float32(), DIMENSION))
-    return pa.table({"id": range(count), "text": texts, "vector": vectors})
+    return pa.table({"id": range(first, first + count), "text": texts, "vector": vectors})
 
 
 def say(line: str) -> None:
@@ -74,7 +76,23 @@ def main() -> None:
 
         say("List the tree, with the command line")
         command = Path(sys.executable).with_name("lance-ns")
-        subprocess.run([command, "tree", "-p", f"root={lake}"], check=True)
+        tree = [command, "tree", "-p", f"root={lake}"]
+        subprocess.run(tree, check=True)
+
+        say(
+            "Run a pipeline on Spark: three Parquet files come in, the table is compacted and indexed, a report is made"
+        )
+        raw = Path(directory) / "raw"
+        raw.mkdir()
+        for number in range(1, 4):
+            pq.write_table(documents(2_000, number * 2_000), raw / f"{number}.parquet")
+        report = Path("build", "demo", "inventory.html")
+        pipeline = [command, "pipeline", "run", Path("demo", "pipeline.toml")]
+        given = [f"--set={name}={value}" for name, value in (("raw", raw), ("lake", lake), ("report", report))]
+        subprocess.run([*pipeline, *given], cwd=WORKSPACE, check=True)
+        print(f"report: {report}")
+        print()
+        subprocess.run(tree, check=True)
 
         say("The same lines with another backend: only the first one changes")
         print('lance_ns.connect("glue", region="eu-west-1", root="s3://lake")   # pip install lance-ns-glue')

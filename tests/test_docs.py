@@ -41,8 +41,8 @@ def test_every_code_block_runs_and_shows_what_the_page_shows(page: Path, tmp_pat
         if language == "python" and not title:
             capsys.readouterr()
             exec(compile(content, str(page), "exec"), names)  # the page's own words
-        elif language == "toml" and not title:
-            (tmp_path / first_comment(content)).write_text(content)
+        elif language == "toml":
+            (tmp_path / (title.strip().removeprefix("title=") or first_comment(content))).write_text(content)
         elif language == "console":
             run_console(content, tmp_path)
         elif language == "text":
@@ -127,6 +127,9 @@ def test_the_demo_shows_the_main_job():
     assert result.returncode == 0, result.stderr
     for shown in ("2000 rows, version 1", "columns id, text, vector", "TableNotFound, 4", "declared, no data yet"):
         assert shown in result.stdout
+    assert "8.0 k rows" in result.stdout, "the pipeline has appended three files"
+    report = WORKSPACE / re.findall(r"^report: (.*)$", result.stdout, re.MULTILINE)[0]
+    assert "ml$docs" in report.read_text(encoding="utf-8")
 
 
 def test_no_file_names_a_machines_path_or_an_index():

@@ -12,6 +12,7 @@ from lance_ns import config, registry
 from lance_ns.cli.app import EXIT_STATUS, exit_status
 from lance_ns.errors import ErrorCode, error_class
 from lance_ns.namespace import Namespace
+from lance_ns_spark.pipeline import reference
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -61,12 +62,22 @@ def write_modes() -> str:
     return "\n".join(line for line in lines if line.startswith("|"))
 
 
+def pipeline_file() -> str:
+    """The reference of pipeline files."""
+    return reference.manual()
+
+
 def generated(name: str) -> str:
     """The content of a generated part."""
     words = name.split()
     if words[0] == "properties":
         return properties(words[1])
-    return {"error codes": error_codes, "exit status": exit_statuses, "write modes": write_modes}[name]()
+    return {
+        "error codes": error_codes,
+        "exit status": exit_statuses,
+        "pipeline file": pipeline_file,
+        "write modes": write_modes,
+    }[name]()
 
 
 def included(name: str) -> str:

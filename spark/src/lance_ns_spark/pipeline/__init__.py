@@ -1,0 +1,1 @@
+"""Pipeline files: steps of jobs, declared, checked, planned and run."""
