@@ -1,25 +1,17 @@
 """The page's filter, driven by keys in a real browser."""
 
-import fcntl
-import json
-import os
-import select
-import shutil
-import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import attrs
 import pytest
+from headless import CHROMIUM, Browser
 
 from lance_ns_conformance import page, report
 from lance_ns_conformance.run import Result, applicable
 from lance_ns_conformance.scenario import every_scenario
 from lance_ns_conformance.subject import Server
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [
     pytest.mark.live,
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine"),
@@ -30,84 +22,17 @@ SHOWN = """
 """
 
 
-class Browser:
-    """Chromium without a window, over its debugging pipe."""
-
-    def __init__(self, directory: Path) -> None:
-        read, self._write = os.pipe()
-        self._read, write = os.pipe()
-        high = [fcntl.fcntl(each, fcntl.F_DUPFD, 10) for each in (read, write)]
-        options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe"]
-        log = str(directory / "chromium.log")
-        self.pid = os.posix_spawn(
-            str(CHROMIUM),
-            [str(CHROMIUM), *options, f"--user-data-dir={directory / 'profile'}", "about:blank"],
-            os.environ,
-            file_actions=[
-                *((os.POSIX_SPAWN_DUP2, theirs, number) for theirs, number in zip(high, (3, 4), strict=True)),
-                (os.POSIX_SPAWN_OPEN, 2, log, os.O_WRONLY | os.O_CREAT, 0o600),
-            ],
-            setpgroup=0,
-        )
-        for each in (read, write, *high):
-            os.close(each)
-        self._number, self._heard, self._session = 0, b"", {}
-        target = self.ask("Target.createTarget", url="about:blank")["targetId"]
-        self._session = {"sessionId": self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]}
-
-    def ask(self, method: str, **parameters: Any) -> Any:
-        """The answer to one command."""
-        self._number += 1
-        message = {"id": self._number, "method": method, "params": parameters, **self._session}
-        os.write(self._write, json.dumps(message).encode() + b"\0")
-        deadline = time.monotonic() + 60
-        while True:
-            while b"\0" in self._heard:
-                one, _, self._heard = self._heard.partition(b"\0")
-                answer = json.loads(one)
-                if answer.get("id") == self._number:
-                    assert "error" not in answer, answer
-                    return answer["result"]
-            ready, _, _ = select.select([self._read], [], [], max(0, deadline - time.monotonic()))
-            assert ready, f"Chromium does not answer {method}"
-            heard = os.read(self._read, 1 << 20)
-            assert heard, "Chromium is gone"
-            self._heard += heard
-
-    def value(self, expression: str) -> Any:
-        """What an expression gives in the page, awaited if it is a promise."""
-        answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        assert "exceptionDetails" not in answer, answer
-        return answer["result"].get("value")
-
-    def open(self, address: str) -> None:
-        """Go to an address anew, and wait until the page is there."""
-        self.ask("Page.navigate", url="about:blank")
-        self.ask("Page.navigate", url=address)
-        self.value("new Promise(done => document.readyState === 'complete' ? done() : addEventListener('load', done))")
-
-    def press(self, *keys: str) -> None:
-        """Press keys one after the other, as a person would."""
-        for key in keys:
-            text = {"text": key} if len(key) == 1 else {}
-            self.ask("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
-            self.ask("Input.dispatchKeyEvent", type="keyUp", key=key)
+class OnPage(Browser):
+    """A browser that knows the page's parts."""
 
     def shown(self, kind: str) -> set[str]:
         """The clauses, scenarios or failures that can be seen."""
         return set(self.value(f"{SHOWN}({kind!r})"))
 
-    def close(self) -> None:
-        """End it with all its processes."""
-        os.close(self._write)
-        os.close(self._read)
-        os.killpg(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    opened = Browser(tmp_path_factory.mktemp("chromium"))
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnPage]:
+    opened = OnPage(tmp_path_factory.mktemp("chromium"))
     yield opened
     opened.close()
 
@@ -132,7 +57,7 @@ def address(subject_with, tmp_path: Path) -> str:
     return path.as_uri()
 
 
-def test_typing_filters_everything_at_once_and_escape_shows_it_again(browser: Browser, address: str):
+def test_typing_filters_everything_at_once_and_escape_shows_it_again(browser: OnPage, address: str):
     browser.open(address)
     everything, clauses = browser.shown("scenario"), browser.shown("clause")
     assert "namespaces.drop_missing" in everything
@@ -151,7 +76,7 @@ def test_typing_filters_everything_at_once_and_escape_shows_it_again(browser: Br
     assert browser.value("location.hash") == ""
 
 
-def test_a_state_is_chosen_by_keys_together_with_a_backend(browser: Browser, address: str):
+def test_a_state_is_chosen_by_keys_together_with_a_backend(browser: OnPage, address: str):
     browser.open(address)
     browser.value("document.getElementById('state').focus()")
     browser.press(*"fail")
@@ -164,7 +89,7 @@ def test_a_state_is_chosen_by_keys_together_with_a_backend(browser: Browser, add
     assert browser.shown("failure") == set()
 
 
-def test_an_address_brings_its_filter_along(browser: Browser, address: str):
+def test_an_address_brings_its_filter_along(browser: OnPage, address: str):
     browser.open(f"{address}#state=deviation&backend=kv%40store-1.0")
     assert browser.shown("scenario") == {"namespaces.drop_missing"}
     browser.open(f"{address}#operation=drop_namespace")
@@ -175,7 +100,7 @@ def test_an_address_brings_its_filter_along(browser: Browser, address: str):
     assert "paging.table_pages" in browser.shown("scenario")
 
 
-def test_a_square_of_the_matrix_leads_to_its_clause_also_past_a_filter(browser: Browser, address: str):
+def test_a_square_of_the_matrix_leads_to_its_clause_also_past_a_filter(browser: OnPage, address: str):
     browser.open(f"{address}#text=nothing+is+called+so")
     assert browser.shown("clause") == set()
     target = browser.value("document.querySelector('a.mark.failed').hash")
@@ -187,7 +112,7 @@ def test_a_square_of_the_matrix_leads_to_its_clause_also_past_a_filter(browser: 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1400])
-def test_nothing_sticks_out_of_the_page_and_text_can_be_read(browser: Browser, address: str, width: int, colours: str):
+def test_nothing_sticks_out_of_the_page_and_text_can_be_read(browser: OnPage, address: str, width: int, colours: str):
     browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
     browser.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": colours}])
     browser.open(address)
