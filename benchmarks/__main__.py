@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from benchmarks import catalogs, relay, results, startup
+from benchmarks import catalogs, relay, results, spark, startup
 from benchmarks.backends import ADAPTERS
 from benchmarks.children import Failed
 from benchmarks.measure import Figure, not_measured
@@ -32,6 +32,7 @@ SUITES: dict[str, Callable[[], tuple[list[Figure], str]]] = {
     "startup": lambda: (startup.figures(), ""),
     "relay": lambda: (relay.figures(), ""),
     **{name: partial(of_backend, name) for name in ADAPTERS},
+    "spark": spark.figures,
 }
 
 

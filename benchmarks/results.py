@@ -18,7 +18,7 @@ RESULTS = Path(__file__).parent / "results"
 LATEST = RESULTS / "latest.json"
 MANUAL = Path(__file__).parent.parent / "docs" / "performance.md"
 START, END = "<!-- results -->", "<!-- end of results -->"
-ORDER = ("startup", "relay", "iceberg", "polaris", "unity", "hive3", "glue", "dir")
+ORDER = ("startup", "relay", "iceberg", "polaris", "unity", "hive3", "glue", "dir", "spark")
 
 Entry = dict[str, Any]
 
