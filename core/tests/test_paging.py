@@ -3,7 +3,6 @@
 import base64
 import json
 import threading
-from itertools import count
 
 import pytest
 from hypothesis import assume, given
@@ -220,7 +219,7 @@ def test_a_token_of_another_format_is_refused_with_both_versions(monkeypatch):
 @pytest.mark.parametrize("workers", [1, 2, 8])
 @pytest.mark.parametrize("size", [0, 1, 7, 50])
 def test_results_come_in_the_order_of_their_items(size, workers):
-    assert list(side_by_side(lambda item: item * item, range(size), workers)) == [item**2 for item in range(size)]
+    assert side_by_side(lambda item: item * item, range(size), workers) == [item**2 for item in range(size)]
 
 
 def test_as_many_calls_as_there_are_workers_run_at_once_and_never_more():
@@ -238,34 +237,23 @@ def test_as_many_calls_as_there_are_workers_run_at_once_and_never_more():
             running -= 1
         return item
 
-    assert list(side_by_side(call, range(40), workers)) == list(range(40))
+    assert side_by_side(call, range(40), workers) == list(range(40))
     assert peak == workers
 
 
-def test_no_more_items_are_taken_than_are_under_way():
-    taken = count()
-    items = iter(lambda: next(taken), None)
+def test_the_error_of_the_first_item_is_raised_whoever_fails_first():
+    failed = threading.Event()
 
-    results = side_by_side(lambda item: item, items, 3)
-
-    assert [next(results) for _ in range(5)] == [0, 1, 2, 3, 4]
-    assert next(taken) <= 5 + 3
-    results.close()
-
-
-def test_the_first_error_is_raised_after_the_results_before_it():
     def call(item):
+        if item == 2:
+            failed.wait(60)  # until the one behind it has failed
+        if item == 3:
+            failed.set()
         if item in (2, 3):
             raise ValueError(item)
-        return item
 
-    results = side_by_side(call, range(10), 2)
-
-    assert [next(results), next(results)] == [0, 1]
     with pytest.raises(ValueError, match="2"):
-        next(results)
-    with pytest.raises(StopIteration):
-        next(results)
+        side_by_side(call, range(10), 4)
 
 
 def test_after_an_error_the_rest_is_not_called():
@@ -277,34 +265,35 @@ def test_after_an_error_the_rest_is_not_called():
             raise ValueError(item)
 
     with pytest.raises(ValueError, match="0"):
-        list(side_by_side(call, range(100), 4))
+        side_by_side(call, range(100), 4)
     assert set(called) <= set(range(4))
 
 
-def test_what_waits_is_cancelled_when_nobody_wants_the_rest(monkeypatch):
-    """One thread serves the pool, and stays in the second call until everything else has been cancelled."""
+def test_who_is_interrupted_lets_no_further_call_begin(monkeypatch):
+    """The caller is interrupted while the first calls are under way, and they stay there until it has been."""
     from concurrent import futures
 
-    entered, left, called = threading.Event(), threading.Event(), []
+    interrupted, called = threading.Event(), []
 
-    class Narrow(futures.ThreadPoolExecutor):
-        def __init__(self, _, **settings):
-            super().__init__(1, **settings)
+    class Interrupting(futures.ThreadPoolExecutor):
+        def submit(self, *arguments):
+            future = super().submit(*arguments)
+            monkeypatch.setattr(future, "result", interrupt)
+            return future
 
         def shutdown(self, *arguments, **settings):
-            left.set()
+            interrupted.set()
             super().shutdown(*arguments, **settings)
+
+    def interrupt():
+        raise KeyboardInterrupt
 
     def call(item):
         called.append(item)
-        if item == 1:
-            entered.set()
-            left.wait(60)
+        interrupted.wait(60)
 
-    monkeypatch.setattr(futures, "ThreadPoolExecutor", Narrow)
-    results = side_by_side(call, range(100), 8)
-    next(results)
-    entered.wait(60)
-    results.close()
+    monkeypatch.setattr(futures, "ThreadPoolExecutor", Interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side(call, range(100), 4)
 
-    assert called == [0, 1]
+    assert set(called) <= set(range(4))

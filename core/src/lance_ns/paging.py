@@ -5,13 +5,8 @@ process. A token of another backend, of another listing, or one that somebody al
 page.
 """
 
-import base64
-import binascii
 from collections.abc import Callable, Iterable, Iterator
-from hashlib import blake2b
-from typing import TypeVar
-
-import attrs
+from typing import NamedTuple, TypeVar
 
 from lance_ns.errors import Internal, InvalidInput
 from lance_ns.models import ListNamespacesRequest, ListTablesRequest
@@ -28,8 +23,7 @@ MOST_AT_ONCE = 1000
 """How many entries a page has when nobody says, where each needs a call."""
 
 
-@attrs.frozen
-class Position:
+class Position(NamedTuple):
     """Where a page ended: the catalog's own token, and the last name that was returned."""
 
     native: str | None = None
@@ -39,10 +33,11 @@ class Position:
 def token(backend: str, request: Listing, position: Position) -> str:
     """The token of the page that follows `position`."""
     import json
+    from base64 import urlsafe_b64encode
 
     content = json.dumps([_VERSION, backend, _listing(request), position.native, position.last], separators=(",", ":"))
     body = content.encode()
-    return base64.urlsafe_b64encode(_checksum(body) + body).decode().rstrip("=")
+    return urlsafe_b64encode(_checksum(body) + body).decode().rstrip("=")
 
 
 def position(backend: str, request: Listing) -> Position:
@@ -51,21 +46,22 @@ def position(backend: str, request: Listing) -> Position:
     Raises:
         InvalidInput: the token is not one of this backend's for this listing, or was altered.
     """
-    import json
-
     text = request.page_token
     if not text:
         return Position()
+    import json
+    from base64 import b64decode, urlsafe_b64encode
+
     try:
-        raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        raw = b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         check, body = raw[:_CHECK], raw[_CHECK:]
         # Re-encoding also refuses a token whose unused last bits were changed.
-        if check != _checksum(body) or base64.urlsafe_b64encode(raw).decode().rstrip("=") != text:
+        if check != _checksum(body) or urlsafe_b64encode(raw).decode().rstrip("=") != text:
             raise ValueError
         version, maker, listing, native, last = json.loads(body)
         if not all(part is None or isinstance(part, str) for part in (native, last)):
             raise ValueError
-    except (binascii.Error, ValueError, TypeError, UnicodeEncodeError):
+    except (ValueError, TypeError):
         raise _refused("is not one of ours, or was altered") from None
     if version != _VERSION:
         raise _refused(f"has format {version}, this version reads {_VERSION}")
@@ -160,35 +156,55 @@ def _after(entries: list[tuple[str, bool]], last: str | None) -> Iterator[str]:
     return (name for name, fits in entries[begin:] if fits and (behind is None or name > behind))
 
 
-def side_by_side(call: Callable[[T], U], items: Iterable[T], workers: int = SIDE_BY_SIDE) -> Iterator[U]:
+def side_by_side(call: Callable[[T], U], items: Iterable[T], workers: int = SIDE_BY_SIDE) -> list[U]:
     """The results of `call` for each item, in their order, with at most `workers` calls under way.
 
-    Each call sees the context variables of the caller.
+    Each call sees the context variables of the caller. After an error no further item is taken; of several errors that
+    of the first item is raised.
     """
     from collections import deque
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import ThreadPoolExecutor
     from contextvars import copy_context
 
+    waiting = deque(enumerate(items))
+    results: dict[int, U] = {}
+    errors: dict[int, BaseException] = {}
+
+    def work() -> None:
+        """Take items until there are none: to hand over each of them costs as much as calling a server nearby."""
+        while waiting:
+            try:
+                number, item = waiting.popleft()
+            except IndexError:  # another thread was faster
+                return
+            try:
+                results[number] = call(item)
+            except BaseException as error:  # noqa: BLE001  # raised below
+                errors[number] = error
+                waiting.clear()
+
     with ThreadPoolExecutor(workers, thread_name_prefix="lance-ns") as pool:
-        under_way: deque[Future[U]] = deque()
+        crew = [pool.submit(copy_context().run, work) for _ in range(min(workers, len(waiting)))]
         try:
-            for item in items:
-                under_way.append(pool.submit(copy_context().run, call, item))
-                if len(under_way) >= workers:
-                    yield under_way.popleft().result()
-            while under_way:
-                yield under_way.popleft().result()
+            for each in crew:
+                each.result()
         finally:
-            for future in under_way:
-                future.cancel()
+            waiting.clear()  # when this thread is interrupted, the others end as well
+    if errors:
+        raise errors[min(errors)]
+    return [results[number] for number in range(len(results))]
 
 
 def _listing(request: Listing) -> str:
+    from hashlib import blake2b
+
     what = "\x1f".join((request.operation, *request.id))
     return blake2b(what.encode(), digest_size=8).hexdigest()
 
 
 def _checksum(body: bytes) -> bytes:
+    from hashlib import blake2b
+
     return blake2b(body, digest_size=_CHECK).digest()
 
 

@@ -7,7 +7,7 @@ import pytest
 from small_server import Reply
 
 from lance_ns.errors import ErrorCode, Internal, InvalidInput, LanceNsError, TableAlreadyExists, TableNotFound
-from lance_ns.rest import client as module
+from lance_ns.rest import transport as module
 from lance_ns.rest.dialect import Dialect, Said, iceberg_error
 
 

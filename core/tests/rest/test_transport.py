@@ -2,9 +2,11 @@
 
 import base64
 import contextlib
+import select
 import socket
+import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from small_server import Reply
@@ -217,57 +219,96 @@ def test_a_proxy_that_is_not_there_got_nothing(start, connect, monkeypatch, fail
     assert len(pauses) == 2
 
 
-@pytest.fixture
-def tunnel() -> Iterator[tuple[str, list[str]]]:
-    """A proxy that opens a way through to any port of this machine, and what it was told."""
-    heads: list[str] = []
-    listener = socket.create_server(("127.0.0.1", 0))
+def test_a_proxy_may_itself_be_spoken_to_in_secret(start, connect, monkeypatch, ours, speaking):
+    proxy = start(context=speaking(ours))
+    monkeypatch.setenv("HTTP_PROXY", proxy.url)
+    monkeypatch.setenv("SSL_CERT_FILE", ours.bundle)  # those whom the system trusts
 
-    def pump(source: socket.socket, sink: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                sink.sendall(data)
-            sink.shutdown(socket.SHUT_WR)
+    connect("http://catalog.example:8181").call("GET", "/x")
 
-    def serve() -> None:
-        client, _ = listener.accept()
-        with client:
+    assert proxy.asked[0].target == "http://catalog.example:8181/x"
+
+
+class Tunnel:
+    """A proxy that opens a way through to any port of this machine for one connection, and what it was told."""
+
+    def __init__(self, context: ssl.SSLContext | None) -> None:
+        self.heads: list[str] = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"{'https' if context else 'http'}://me:sesame@localhost:{self.listener.getsockname()[1]}"
+        self._context = context
+
+    def serve(self) -> None:
+        talk, _ = self.listener.accept()
+        with self._context.wrap_socket(talk, server_side=True) if self._context else talk as client:
             head = b""
             while b"\r\n\r\n" not in head:
                 head += client.recv(65536)
-            heads.append(head.decode())
+            self.heads.append(head.decode())
             port = int(head.split(b" ")[1].rpartition(b":")[2])
             with socket.create_connection(("127.0.0.1", port)) as server:
                 client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                back = threading.Thread(target=pump, args=(server, client))
-                back.start()
-                pump(client, server)
-                back.join()
+                with contextlib.suppress(OSError):
+                    self._pass_on(client, server)
 
-    thread = threading.Thread(target=serve)
-    thread.start()
-    with listener:
-        yield f"http://me:sesame@127.0.0.1:{listener.getsockname()[1]}", heads
-        thread.join()
+    def _pass_on(self, client: socket.socket, server: socket.socket) -> None:
+        while True:
+            readable, _, _ = select.select([client, server], [], [])
+            for source, sink in ((client, server), (server, client)):
+                if source in readable:
+                    data = source.recv(65536)
+                    if not data:
+                        return
+                    sink.sendall(data)
 
 
+@pytest.fixture
+def tunnel() -> Iterator[Callable[[ssl.SSLContext | None], Tunnel]]:
+    """Starts proxies, which end with their connections."""
+    with contextlib.ExitStack() as stack:
+
+        def proxy(context: ssl.SSLContext | None) -> Tunnel:
+            made = Tunnel(context)
+            stack.enter_context(made.listener)
+            thread = threading.Thread(target=made.serve)
+            thread.start()
+            stack.callback(thread.join)
+            return made
+
+        yield proxy
+
+
+@pytest.mark.parametrize("in_secret", [False, True])
 def test_an_encrypted_call_goes_through_a_proxy_that_sees_nothing_of_it(
-    start, connect, monkeypatch, ours, speaking, tunnel
+    start, connect, monkeypatch, ours, foreign, speaking, tunnel, in_secret
 ):
-    url, heads = tunnel
+    proxy = tunnel(speaking(foreign) if in_secret else None)
     server = start(context=speaking(ours))
-    monkeypatch.setenv("HTTPS_PROXY", url)
+    monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+    monkeypatch.setenv("SSL_CERT_FILE", foreign.bundle)  # those whom the system trusts
     client = connect(server, tls=Tls(ca_bundle=ours.bundle), tokens="t0ken")
 
-    assert client.call("GET", "/x").body == {"ok": True}
+    assert [client.call("GET", path).body for path in ("/x", "/y")] == [{"ok": True}] * 2
     client.close()
 
-    assert heads[0].startswith(f"CONNECT localhost:{server.port} HTTP/1.")
-    assert "t0ken" not in heads[0]
-    assert "proxy-authorization: basic" in heads[0].lower()
-    assert server.asked[0].target == "/x"
+    assert len(proxy.heads) == 1
+    assert proxy.heads[0].startswith(f"CONNECT localhost:{server.port} HTTP/1.")
+    assert "t0ken" not in proxy.heads[0]
+    assert "proxy-authorization: basic" in proxy.heads[0].lower()
+    assert [each.target for each in server.asked] == ["/x", "/y"]
     assert server.asked[0].token == "t0ken"
     assert "proxy-authorization" not in server.asked[0].headers
+
+
+def test_a_proxy_that_opens_no_way_through_leaves_the_server_unreached(start, connect, monkeypatch, failure, pauses):
+    proxy = start(Reply(407, "who are you?"))
+    monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+
+    error = failure(connect("https://catalog.example", retries=1).call, "POST", "/x", json_body={})
+
+    assert error.code is ErrorCode.SERVICE_UNAVAILABLE
+    assert "cannot be reached: Tunnel connection failed: 407" in error.message
+    assert len(pauses) == 1
 
 
 # --- connections ---------------------------------------------------------------------------------------------------
@@ -320,3 +361,63 @@ def test_closing_ends_the_connections(start, connect):
     client.call("GET", "/2")
 
     assert [each.connection for each in server.asked] == [1, 2]
+
+
+def test_a_connection_that_is_in_use_when_all_are_closed_is_closed_after_that(start, connect):
+    asked, closed = threading.Event(), threading.Event()
+
+    def answer(_):
+        asked.set()
+        closed.wait(30)
+        return Reply(body={})
+
+    server = start(answer, Reply(body={}))
+    client = connect(server)
+    thread = threading.Thread(target=client.call, args=("GET", "/1"))
+    thread.start()
+    asked.wait(30)
+    client.close()
+    closed.set()
+    thread.join()
+    client.call("GET", "/2")
+
+    assert [each.connection for each in server.asked] == [1, 2]
+
+
+def test_a_connection_that_the_server_has_ended_meanwhile_is_not_used(connect):
+    """What is sent on it would be lost, and a POST must not be sent twice."""
+    ended, heads = threading.Event(), []
+
+    def serve() -> None:
+        for _ in range(2):
+            talk, _ = listener.accept()
+            with talk:
+                heads.append(talk.recv(65536).decode())
+                talk.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+            ended.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        client = connect(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        client.call("GET", "/1")
+        ended.wait(30)
+        client.call("POST", "/2", form={})
+        thread.join()
+
+    assert [head.partition(" HTTP")[0] for head in heads] == ["GET /1", "POST /2"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "arrives"),
+    [
+        ("/a b/é", "/a%20b/%C3%A9"),
+        ("/a%20b/c%2Fd", "/a%20b/c%2Fd"),
+    ],
+)
+def test_what_cannot_stand_in_a_request_is_encoded_and_what_is_encoded_stays(start, connect, sent, arrives):
+    server = start()
+
+    connect(server).call("GET", sent)
+
+    assert server.asked[0].target == arrives

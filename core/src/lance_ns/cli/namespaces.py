@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from threading import Lock
 from typing import Any
 
 import attrs
@@ -114,12 +115,17 @@ def _measure(ns: Namespace, root: Branch) -> None:
     """Open every table, some side by side, with progress where somebody watches."""
     tables = list(_all_tables(root))
     if not sys.stderr.isatty():
-        for _ in side_by_side(lambda table: _figures(ns, table), tables):
-            pass
+        side_by_side(lambda table: _figures(ns, table), tables)
         return
+    one_at_a_time = Lock()
     with click.progressbar(length=len(tables), label="opening tables", file=sys.stderr) as bar:
-        for _ in side_by_side(lambda table: _figures(ns, table), tables):
-            bar.update(1)
+
+        def measure(table: Table) -> None:
+            _figures(ns, table)
+            with one_at_a_time:
+                bar.update(1)
+
+        side_by_side(measure, tables)
 
 
 def _figures(ns: Namespace, table: Table) -> None:

@@ -31,20 +31,23 @@ class BridgedNamespace(lance_namespace.LanceNamespace):
     def __init__(self, *, backend: str | None = None, drop_deletes_data: str | bool = False, **properties: Any) -> None:
         given = Properties(properties)
         del properties
-        self._ns = connect(backend, given)
-        self._drop_deletes_data = str(drop_deletes_data).lower() == "true"
+        self._bridge(connect(backend, given), str(drop_deletes_data).lower() == "true")
 
     @classmethod
     def over(cls, ns: "Namespace", *, drop_deletes_data: bool = False) -> "BridgedNamespace":
         """The bridge over a connection that exists."""
         self = cls.__new__(cls)
-        self._ns = ns
-        self._drop_deletes_data = drop_deletes_data
+        self._bridge(ns, drop_deletes_data)
         return self
+
+    def _bridge(self, ns: "Namespace", drop_deletes_data: bool) -> None:
+        self._ns = ns
+        self._id = ns.namespace_id()  # asked for whenever a dataset is opened
+        self._drop_deletes_data = drop_deletes_data
 
     def namespace_id(self) -> str:
         """The cache key of pylance: differs between connections that differ in anything, and shows no secret."""
-        return self._ns.namespace_id()
+        return self._id
 
     def __repr__(self) -> str:
         return f"<BridgedNamespace {self._ns!r}>"

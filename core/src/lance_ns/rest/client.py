@@ -6,8 +6,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode, urljoin
 
 import attrs
@@ -18,23 +17,19 @@ from lance_ns.perprocess import PerProcess
 from lance_ns.rest.dialect import Dialect, Kinds, shortened
 from lance_ns.rest.retrying import BUSY, REPEATABLE, UNREACHED, Deadline, asked_to_wait, pause
 from lance_ns.rest.tokens import Fixed, Form, TokenSource
-from lance_ns.rest.transport import Line, line_to, origin, parsed
+from lance_ns.rest.transport import Line, Response, Unreached, line_to, origin, parsed, sendable, split
 from lance_ns.tls import Tls
 from lance_ns.version import __version__
 
 if TYPE_CHECKING:
-    from urllib3 import BaseHTTPResponse
-
     from lance_ns.models import Request
 
-LARGEST_ANSWER = 256 * 1024 * 1024
-_CHUNK = 64 * 1024
 _REFUSED = frozenset({401, 419})
 _MOVED = frozenset({301, 302, 303, 307, 308})
 _MOST_MOVES = 3
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
-_TOKEN = re.compile(r"[\x21-\x7e]+")
+_HEADER_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_HEADER_VALUE = r"[\t\x20-\x7e\xa0-\xff]*"
+_VISIBLE = r"[\x21-\x7e]+"
 
 
 def segment(name: str) -> str:
@@ -48,12 +43,14 @@ def segment(name: str) -> str:
     return quote(name, safe="")
 
 
-@attrs.frozen
-class Answer:
+class Answer(NamedTuple):
     """What a server said: the status, and the decoded body."""
 
     status: int
-    body: Any = attrs.field(default=None, repr=False)  # it may hold tokens and vended credentials
+    body: Any = None
+
+    def __repr__(self) -> str:
+        return f"Answer({self.status})"  # the body may hold tokens and vended credentials
 
 
 @attrs.frozen(kw_only=True)
@@ -69,8 +66,7 @@ class Settings:
     headers: Mapping[str, str] = attrs.field(factory=Hidden, converter=Hidden)
 
 
-@attrs.frozen
-class _Operation:
+class _Operation(NamedTuple):
     client: "RestClient"
     deadline: Deadline
     token: Secret | None
@@ -99,14 +95,21 @@ class RestClient:
         url = parsed(endpoint, what)
         self.endpoint = endpoint.rstrip("/")
         self._site = f"{url.scheme}://{url.netloc}"
-        self._base = (url.path or "").rstrip("/")
+        self._base = url.path.rstrip("/")
         self._origin = origin(url)
         self._dialect = dialect
         self._settings = settings
         self._headers = _common_headers(settings.headers)
         self._tokens: TokenSource = tokens or Fixed()
         self._line: PerProcess[Line] = PerProcess(
-            lambda: line_to(url, tls=settings.tls, connections=settings.connections), lambda line: line.pool.close()
+            lambda: line_to(
+                url,
+                tls=settings.tls,
+                connections=settings.connections,
+                connect_seconds=settings.connect_seconds,
+                read_seconds=settings.read_seconds,
+            ),
+            Line.close,
         )
         self._line()  # what is wrong with certificates or the proxy is said now, not by the first call
 
@@ -169,7 +172,7 @@ class RestClient:
             own["Idempotency-Key"] = idempotency_key
         call = _Call(
             method=method,
-            target=self._base + path + (f"?{urlencode(query)}" if query else ""),
+            target=sendable(self._base + path) + (f"?{urlencode(query)}" if query else ""),
             body=_encoded(json_body, form),
             secrets=[each for each in (form or {}).values() if isinstance(each, Secret)],
             headers=self._headers | own,
@@ -195,8 +198,8 @@ class RestClient:
         renewed = sent_before = False
         while True:
             token = given or self._tokens.token()
-            outcome: _Response | Answer | _Failure = self._sent(call, token, deadline)
-            if isinstance(outcome, _Response):
+            outcome: Response | Answer | _Failure = self._sent(call, token, deadline)
+            if isinstance(outcome, Response):
                 if outcome.status in _REFUSED and token and not given:
                     if self._tokens.token() != token:
                         continue  # another thread has had it replaced since
@@ -212,7 +215,7 @@ class RestClient:
                 raise _OutcomeUnknown(outcome.error) if sent_before else outcome.error
             attempt, renewed = attempt + 1, False
 
-    def _sent(self, call: "_Call", token: Secret | None, deadline: Deadline) -> "_Response | _Failure":
+    def _sent(self, call: "_Call", token: Secret | None, deadline: Deadline) -> "Response | _Failure":
         """Send a call once: its answer, or how it failed and whether the server may have got it."""
         headers = call.headers if token is None else call.headers | {"Authorization": _bearer(token)}
         target = call.target
@@ -227,27 +230,11 @@ class RestClient:
         raise Internal("the server keeps redirecting", hint=f"check the endpoint {self.endpoint}")
 
     def _exchanged(
-        self, call: "_Call", target: str, headers: dict[str, str], token: Secret | None, deadline: Deadline
-    ) -> "_Response | _Failure":
+        self, call: "_Call", target: str, headers: Hidden, token: Secret | None, deadline: Deadline
+    ) -> "Response | _Failure":
         """One request and its answer."""
-        from urllib3 import Timeout
-
-        left = deadline.left()
-        settings, line = self._settings, self._line()
         try:
-            raw = line.pool.urlopen(
-                call.method,
-                line.before + target,
-                body=call.body,
-                headers=headers,
-                timeout=Timeout(total=left, connect=settings.connect_seconds, read=settings.read_seconds),
-                pool_timeout=left,  # type: ignore[arg-type]  # fractions of a second are fine
-                retries=False,
-                redirect=False,
-                assert_same_host=False,
-                preload_content=False,
-            )
-            return _read(raw, deadline)
+            return self._line().exchanged(call.method, target, call.body, headers, deadline)
         except LanceNsError:
             raise
         except Exception as error:  # noqa: BLE001  # none may leave with its frames: they hold headers, and so tokens
@@ -258,27 +245,20 @@ class RestClient:
     def _failure(self, cause: Exception) -> "_Failure":
         """What a call that was not answered failed of, and whether the server may have got it."""
         import ssl
+        from http.client import HTTPException
 
-        from urllib3 import exceptions
-
-        root = _root(cause)
+        root = cause.__cause__ or cause
         ended = ssl.SSLEOFError | ssl.SSLZeroReturnError | ssl.SSLSyscallError
         hint = "check that the server runs and that 'endpoint' is right"
         passing, reached = True, False
-        if isinstance(
-            cause,
-            exceptions.NewConnectionError
-            | exceptions.ConnectTimeoutError
-            | exceptions.ProxyError
-            | exceptions.EmptyPoolError,
-        ):
-            what = "cannot be reached"
-        elif isinstance(cause, exceptions.SSLError) and not isinstance(root, ended):
+        if isinstance(root, ssl.SSLError) and not isinstance(root, ended):
             what, passing = "is not trusted, or does not trust us", False
             hint = "check 'ca_bundle', 'client_certificate' and the name in 'endpoint'"
-        elif isinstance(cause, exceptions.TimeoutError):
+        elif isinstance(cause, Unreached):
+            what = "cannot be reached"
+        elif isinstance(cause, TimeoutError):
             what, reached = "did not answer in time", True
-        elif isinstance(cause, exceptions.HTTPError | OSError):
+        elif isinstance(cause, OSError | HTTPException):
             what, reached = "ended the connection", True
         else:
             error = Internal(f"the call failed unexpectedly: {root}", native=type(root).__name__)
@@ -292,7 +272,7 @@ class RestClient:
         )
 
     def _judged(
-        self, call: "_Call", response: "_Response", token: Secret | None, sent_before: bool
+        self, call: "_Call", response: Response, token: Secret | None, sent_before: bool
     ) -> "Answer | _Failure":
         """What an answer is: a success, or a failure, after which the call may be sent again if that passes."""
         if response.status < 300:
@@ -305,24 +285,24 @@ class RestClient:
         error.retry_after = asked_to_wait(response.headers.get("Retry-After"))
         return _Failure(error, reached=response.status in UNREACHED)
 
-    def _moved(self, call: "_Call", target: str, response: "_Response") -> str | None:
+    def _moved(self, call: "_Call", target: str, response: Response) -> str | None:
         """Where a redirect leads, None unless it is on this very server, where the credentials belong."""
-        from urllib3.util import parse_url
-
         try:
-            url = parse_url(urljoin(self._site + target, response.headers.get("Location", "")))
+            url = split(urljoin(self._site + target, response.headers.get("Location", "")))
         except ValueError:
             return None
-        return url.request_uri if origin(url) == self._origin and call.method in ("GET", "HEAD") else None
+        if url is None or origin(url) != self._origin or call.method not in ("GET", "HEAD"):
+            return None
+        return sendable(f"{url.path or '/'}?{url.query}" if url.query else url.path or "/")
 
-    def _astray(self, call: "_Call", response: "_Response", token: Secret | None) -> LanceNsError:
+    def _astray(self, call: "_Call", response: Response, token: Secret | None) -> LanceNsError:
         return Internal(
             f"the server redirects to {response.headers.get('Location')}, and credentials are not sent there",
             native=f"HTTP {response.status}",
             hint="name that address as the endpoint, if it is the right one",
         ).rewritten(call.redactor(token))
 
-    def _error(self, call: "_Call", response: "_Response", token: Secret | None) -> LanceNsError:
+    def _error(self, call: "_Call", response: Response, token: Secret | None) -> LanceNsError:
         text = response.data.decode("utf-8", "replace")
         try:
             body = json.loads(text)
@@ -331,23 +311,25 @@ class RestClient:
         return self._dialect.error(response.status, body, text, call.meaning).rewritten(call.redactor(token))
 
 
-@attrs.frozen(kw_only=True)
-class _Call:
+class _Call(NamedTuple):
     method: str
     target: str
-    body: bytes | None = attrs.field(repr=False)
+    body: bytes | None
     secrets: list[Secret]
     headers: Hidden
     meaning: Kinds
     answers: bool
     repeatable: bool
 
+    def __repr__(self) -> str:
+        return f"_Call({self.method} {self.target})"  # the body may hold secrets
+
     def redactor(self, token: Secret | None) -> Callable[[str], str]:
         """Makes a server's words fit to be shown: without what was sent in secret, and not too many."""
         redact = _redactor((*self.secrets, token) if token else (*self.secrets,))
         return lambda text: shortened(redact(text))
 
-    def answer(self, response: "_Response") -> "Answer | _Failure":
+    def answer(self, response: Response) -> "Answer | _Failure":
         """What a success says, or a failure if it is not what a catalog answers."""
         content = response.data
         is_page = content.lstrip()[:1] == b"<" or "html" in response.headers.get("Content-Type", "")
@@ -364,15 +346,7 @@ class _Call:
         return _Failure(error, reached=True)
 
 
-@attrs.frozen
-class _Response:
-    status: int
-    headers: Mapping[str, str] = attrs.field(repr=False)
-    data: bytes = attrs.field(repr=False)
-
-
-@attrs.frozen
-class _Failure:
+class _Failure(NamedTuple):
     """A call that did not succeed.
 
     Attributes:
@@ -397,7 +371,7 @@ class _OutcomeUnknown(Exception):
 def _common_headers(given: Mapping[str, str]) -> Hidden:
     """The headers of every call. Their names are written in one way, so that none is sent twice."""
     unsendable = [
-        name for name in given if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(given[name])
+        name for name in given if not re.fullmatch(_HEADER_NAME, name) or not re.fullmatch(_HEADER_VALUE, given[name])
     ]
     if unsendable:
         raise InvalidInput(f"the header {unsendable[0]!r} cannot be sent", hint="its name or value is not one of HTTP")
@@ -406,7 +380,7 @@ def _common_headers(given: Mapping[str, str]) -> Hidden:
 
 
 def _bearer(token: Secret) -> str:
-    if not _TOKEN.fullmatch(token.reveal()):
+    if not re.fullmatch(_VISIBLE, token.reveal()):
         raise Unauthenticated(
             "the token is empty, or holds what no header can carry", hint="check it for spaces and ends of lines"
         )
@@ -420,29 +394,7 @@ def _encoded(json_body: Any, form: Form | None) -> bytes | None:
     return None if json_body is None else json.dumps(json_body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _read(raw: "BaseHTTPResponse", deadline: Deadline) -> _Response:
-    """The whole answer, as long as it is not too large and comes in time."""
-    content = BytesIO()  # which a traceback does not show
-    try:
-        while content.write(raw.read1(_CHUNK)):  # what has come: waiting for more could take for ever
-            if content.tell() > LARGEST_ANSWER:
-                raise Internal(f"the answer is larger than {LARGEST_ANSWER // 2**20} MiB", hint="ask for fewer at once")
-            deadline.left()
-    except BaseException:
-        raw.close()
-        raise
-    finally:
-        raw.release_conn()
-    return _Response(raw.status, raw.headers, content.getvalue())
-
-
 @lru_cache(maxsize=16)
 def _redactor(secrets: tuple[Secret, ...]) -> Redactor:
     """What takes secrets out of texts; making one takes as long as a call."""
     return Redactor([each.reveal() for each in secrets])
-
-
-def _root(error: BaseException) -> BaseException:
-    """The innermost of the errors that libraries have wrapped around each other."""
-    inner = next((each for each in error.args if isinstance(each, BaseException)), None)
-    return error if inner is None else _root(inner)

@@ -1,9 +1,7 @@
 """Errors of a server as ours: by the name it gives them, then by the status."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
-
-import attrs
+from typing import Any, NamedTuple
 
 from lance_ns.errors import (
     Internal,
@@ -36,19 +34,18 @@ _HINTS: Mapping[Kind, str] = {
     Throttling: "wait, or make fewer calls at once",
     ServiceUnavailable: "try again later",
 }
+_NO_KINDS: Kinds = {}
 _LONGEST = 400
 
 
-@attrs.frozen
-class Said:
+class Said(NamedTuple):
     """What an error's body says: the server's name for it, and its sentence."""
 
     name: str = ""
     message: str = ""
 
 
-@attrs.frozen(kw_only=True)
-class Dialect:
+class Dialect(NamedTuple):
     """How one kind of server speaks of errors.
 
     Attributes:
@@ -57,7 +54,7 @@ class Dialect:
     """
 
     read: Callable[[Any], Said]
-    kinds: Kinds = attrs.field(factory=dict)
+    kinds: Kinds = _NO_KINDS
 
     def error(self, status: int, body: Any, text: str, meaning: Kinds) -> LanceNsError:
         """The error that an answer is; `meaning` is what names and statuses mean for this one call."""

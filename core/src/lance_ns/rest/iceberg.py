@@ -5,10 +5,8 @@ The first level of an identifier names what the API calls a warehouse; the level
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote, unquote
-
-import attrs
 
 from lance_ns import models as m
 from lance_ns.errors import (
@@ -40,15 +38,14 @@ NAMESPACE: Kinds = {404: NamespaceNotFound}
 """What a status means for a call on one namespace."""
 _NEW_NAMESPACE: Kinds = {404: NamespaceNotFound, 409: NamespaceAlreadyExists}
 _UNIT_SEPARATOR = "%1F"
-_ENCODED = re.compile(r"(?:[A-Za-z0-9._~-]|%[0-9A-Fa-f]{2})+")
+_ENCODED = r"(?:[A-Za-z0-9._~-]|%[0-9A-Fa-f]{2})+"
 _CHECK_ENDPOINT = "check that 'endpoint' names the catalog"
 
 
 # --- where things are ----------------------------------------------------------------------------------------------
 
 
-@attrs.frozen(kw_only=True)
-class Warehouse:
+class Warehouse(NamedTuple):
     """What a server says of one warehouse.
 
     Attributes:
@@ -127,7 +124,7 @@ class Warehouses:
         return Warehouse(
             api=self._api,
             prefix=prefix.strip("/") if prefix else "",
-            separator=separator if _ENCODED.fullmatch(separator) else quote(separator, safe=""),
+            separator=separator if re.fullmatch(_ENCODED, separator) else quote(separator, safe=""),
             keys_honoured=bool(said.get("idempotency-key-lifetime")),
         )
 

@@ -1,10 +1,8 @@
 """What may be sent again, and after how long."""
 
 import time
-from random import random
 from time import sleep
-
-import attrs
+from typing import NamedTuple
 
 from lance_ns.errors import ServiceUnavailable
 
@@ -20,8 +18,7 @@ UNREACHED = BUSY - {429}
 """Those of a gateway: the server behind it may or may not have got the call."""
 
 
-@attrs.define
-class Deadline:
+class Deadline(NamedTuple):
     """The end of the time that an operation has."""
 
     at: float
@@ -58,6 +55,8 @@ def pause(attempt: int, asked: float | None, deadline: Deadline) -> bool:
 
 def _backed_off(attempt: int) -> float:
     """Twice as long each time, up to a cap, and anywhere below it, so that clients do not come back together."""
+    from random import random
+
     return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**attempt) * random()  # noqa: S311  # spreads load, guards nothing
 
 

@@ -3,9 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
-
-import attrs
+from typing import Any, NamedTuple, Protocol
 
 from lance_ns.config import Hidden, Secret
 from lance_ns.errors import InvalidInput, Unauthenticated
@@ -31,8 +29,7 @@ class TokenSource(Protocol):
         """Release what fetching tokens holds."""
 
 
-@attrs.frozen
-class Fixed:
+class Fixed(NamedTuple):
     """A token that the user gave, or none."""
 
     secret: Secret | None = None
@@ -49,8 +46,7 @@ class Fixed:
         """There is nothing to release."""
 
 
-@attrs.frozen
-class _Token:
+class _Token(NamedTuple):
     secret: Secret
     stale_at: float
 

@@ -106,8 +106,10 @@ class DirNamespace(NamespaceRules):
     @hookimpl
     def list_namespaces(self, request: m.ListNamespacesRequest) -> m.ListNamespacesResponse:
         """All children in one read of the manifest."""
-        self.require_entry(request.id)
-        names, token = page_of_names("dir", request, self._children(request.id))
+        children = self._children(_addressable(request.id))
+        if not children:
+            self.require_entry(request.id)  # nothing is listed in what does not exist, either
+        names, token = page_of_names("dir", request, children)
         return m.ListNamespacesResponse(namespaces=names, page_token=token)
 
     # --- tables ---------------------------------------------------------------------------------------------------
@@ -129,8 +131,10 @@ class DirNamespace(NamespaceRules):
     @hookimpl
     def list_tables(self, request: m.ListTablesRequest) -> m.ListTablesResponse:
         """All tables in one read of the manifest, and those that lie in the root."""
-        self.require_entry(request.id)
-        names, token = page_of_names("dir", request, self._tables(request.id))
+        tables = self._tables(_addressable(request.id))
+        if not tables:
+            self.require_entry(request.id)  # nothing is listed in what does not exist, either
+        names, token = page_of_names("dir", request, tables)
         return m.ListTablesResponse(tables=names, page_token=token)
 
     @hookimpl
