@@ -30,6 +30,7 @@ WORDS = {"narrow": "narrow rows", "vectors": "vectors"}
 ROUNDS = 3
 FRAGMENTS = 64
 GROWTH = (4, 16)
+TASKS = (2, 8, 32)
 MASTER = "local[2]"
 
 
@@ -63,6 +64,7 @@ class Sparks:
         for kind in WORDS:
             yield self._arrow_only(kind)
         yield from self._growth()
+        yield from self._tasks()
         yield self._beside_pylance("compaction", "compact", FRAGMENTS)
         yield self._beside_pylance("index, BTREE", "index", "BTREE")
 
@@ -138,6 +140,18 @@ class Sparks:
             for times in GROWTH:
                 ratio = costs.ratio(str(times), "1")
                 yield figure(f"{what}, time of each of {times}x the rows", BACKEND, ratio, at_most(1.5), "of 1x")
+
+    def _tasks(self) -> Iterator[Figure]:
+        """How the time for the same rows grows with the number of tasks that they are shared out among."""
+        say(f"spark: the same rows in {', '.join(map(str, TASKS))} tasks")
+        self.ours.answer("fragmented", FRAGMENTS)
+        fewest, *more = TASKS
+        times = enough(lambda times: self.ours.seconds("sum_in_tasks", fewest, times=times), SECONDS)
+        calls = {str(many): partial(self.ours.seconds, "sum_in_tasks", many, times=times) for many in TASKS}
+        costs = in_turns(calls, rounds=ROUNDS)
+        for many in more:
+            ratio = costs.ratio(str(many), str(fewest))
+            yield figure(f"sum of a column in {many} tasks", BACKEND, ratio, None, f"in {fewest} tasks")
 
     def _of_each(self, method: str, times: int) -> float:
         repeated = max(1, GROWTH[-1] // times // 4)

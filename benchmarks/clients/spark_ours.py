@@ -7,6 +7,7 @@ from spark_engine import SOURCES, Engine
 
 import lance_ns
 import lance_ns_spark
+from lance_ns_spark import aggregates, scans, tasks
 from lance_ns_spark.indexes import IndexSpec, build
 from lance_ns_spark.jobs.ingest import ingest
 from lance_ns_spark.jobs.maintain import Policy, maintain
@@ -94,6 +95,16 @@ class Client(Engine):
         else:
             self._ns.dataset("fragmented", version=1).restore()
         return len(table.dataset().get_fragments())
+
+    def sum_in_tasks(self, many: int) -> float:
+        """Add up a column of many fragments, shared out among so many tasks."""
+        wanted = aggregates.parsed(SUMS, ())
+        scan = scans.of(self._table("fragmented"), columns=wanted.columns, version=1)
+        parts = scan.parts(many)
+        assert len(parts) == many, f"{len(parts)} parts, not {many}"
+        partial = aggregates.Partial(scan, wanted)
+        found = tasks.run(self.spark, "sum", partial, parts)
+        return float(aggregates.finished([partial(None), *found], wanted, scan.schema)["sum"][0].as_py())
 
     def compact(self, fragments: int) -> int:
         """Compaction in tasks."""

@@ -1,5 +1,7 @@
 """What the basic operations can build, built once for all backends."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -9,19 +11,20 @@ from lance_ns import models as m
 from lance_ns.capabilities import lacking
 from lance_ns.errors import Internal, InvalidInput, LanceNsError, TableVersionNotFound
 from lance_ns.identifiers import Levels
-from lance_ns.paging import Listing, page_of_names, side_by_side
+from lance_ns.paging import page_of_names, side_by_side
 
 if TYPE_CHECKING:
     from lance_ns.namespace import Namespace
+    from lance_ns.paging import Listing
 
 R = TypeVar("R", bound=m.Response)
 Q = TypeVar("Q", bound=m.Request[Any])
 
 
-def serve(ns: "Namespace", request: "m.Request[R]") -> R:
+def serve(ns: Namespace, request: m.Request[R]) -> R:
     """The answer to a request: the backend's own, or built from its basic operations."""
     try:
-        build = _BUILDERS.get(type(request))
+        build = _BUILDERS.get(request.operation)
         if build is None or lacking(request, ns.capabilities) is None:
             return ns.call(request)
         return cast("R", build(ns, request))
@@ -30,7 +33,7 @@ def serve(ns: "Namespace", request: "m.Request[R]") -> R:
         raise
 
 
-def every_name(ns: "Namespace", request: Listing) -> Iterator[str]:
+def every_name(ns: Namespace, request: Listing) -> Iterator[str]:
     """All names of a listing, page after page."""
     while True:
         page = _page(ns, request)
@@ -42,7 +45,7 @@ def every_name(ns: "Namespace", request: Listing) -> Iterator[str]:
         request = attrs.evolve(request, page_token=page.page_token)
 
 
-def _page(ns: "Namespace", request: Listing) -> Any:
+def _page(ns: Namespace, request: Listing) -> Any:
     try:
         return serve(ns, request)  # type: ignore[misc]  # one of the two responses
     except InvalidInput as error:
@@ -51,7 +54,7 @@ def _page(ns: "Namespace", request: Listing) -> Any:
         raise Internal(f"the catalog refused the token of its own page: {error.message}", backend=ns.backend) from error
 
 
-def walk(ns: "Namespace", request: m.ListTablesRequest) -> Iterator[Levels]:
+def walk(ns: Namespace, request: m.ListTablesRequest) -> Iterator[Levels]:
     """Every table below a namespace, depth first: the tables of a namespace before its child namespaces."""
     parent = request.id
     children, tables = contents(ns, request)
@@ -60,7 +63,7 @@ def walk(ns: "Namespace", request: m.ListTablesRequest) -> Iterator[Levels]:
         yield from walk(ns, attrs.evolve(request, id=(*parent, child)))
 
 
-def contents(ns: "Namespace", request: m.ListTablesRequest) -> tuple[list[str], Iterator[str]]:
+def contents(ns: Namespace, request: m.ListTablesRequest) -> tuple[list[str], Iterator[str]]:
     """The child namespaces and the tables of a namespace.
 
     Catalogs of a fixed depth have no tables at some levels and no namespaces at others; an identifier that is wrong for
@@ -86,25 +89,25 @@ def _tables(names: Iterator[str], refusal: InvalidInput | None) -> Iterator[str]
         yield from names
 
 
-def _namespace_exists(ns: "Namespace", request: m.NamespaceExistsRequest) -> m.NamespaceExistsResponse:
+def _namespace_exists(ns: Namespace, request: m.NamespaceExistsRequest) -> m.NamespaceExistsResponse:
     ns.call(_same_call(request, m.DescribeNamespaceRequest))
     return m.NamespaceExistsResponse()
 
 
-def _table_exists(ns: "Namespace", request: m.TableExistsRequest) -> m.TableExistsResponse:
+def _table_exists(ns: Namespace, request: m.TableExistsRequest) -> m.TableExistsResponse:
     described = ns.call(_same_call(request, m.DescribeTableRequest))
     if request.version is not None:
         _look_into(ns, described, request.version)
     return m.TableExistsResponse()
 
 
-def _list_all_tables(ns: "Namespace", request: m.ListAllTablesRequest) -> m.ListTablesResponse:
+def _list_all_tables(ns: Namespace, request: m.ListAllTablesRequest) -> m.ListTablesResponse:
     everything = attrs.evolve(_same_call(request, m.ListTablesRequest), include_declared=request.include_declared)
     names, token = page_of_names(ns.backend, request, ("$".join(table) for table in walk(ns, everything)))
     return m.ListTablesResponse(tables=names, page_token=token)
 
 
-def _list_tables(ns: "Namespace", request: m.ListTablesRequest) -> m.ListTablesResponse:
+def _list_tables(ns: Namespace, request: m.ListTablesRequest) -> m.ListTablesResponse:
     """A page without the tables that are only declared: their storage is looked at, some side by side."""
     from lance_ns.lance import datasets
 
@@ -118,7 +121,7 @@ def _list_tables(ns: "Namespace", request: m.ListTablesRequest) -> m.ListTablesR
     return attrs.evolve(page, tables=kept)
 
 
-def _describe_table(ns: "Namespace", request: m.DescribeTableRequest) -> m.DescribeTableResponse:
+def _describe_table(ns: Namespace, request: m.DescribeTableRequest) -> m.DescribeTableResponse:
     """The catalog's answer, with what pylance finds at the location where that was asked for."""
     plain = attrs.evolve(
         request,
@@ -140,7 +143,7 @@ def _describe_table(ns: "Namespace", request: m.DescribeTableRequest) -> m.Descr
     return described
 
 
-def _look_into(ns: "Namespace", described: m.DescribeTableResponse, version: int | None) -> m.DescribeTableResponse:
+def _look_into(ns: Namespace, described: m.DescribeTableResponse, version: int | None) -> m.DescribeTableResponse:
     from lance_ns.lance import datasets
 
     detailed = datasets.with_details(ns, described, version)
@@ -149,7 +152,7 @@ def _look_into(ns: "Namespace", described: m.DescribeTableResponse, version: int
     return detailed
 
 
-def _drop_table(ns: "Namespace", request: m.DropTableRequest) -> m.DropTableResponse:
+def _drop_table(ns: Namespace, request: m.DropTableRequest) -> m.DropTableResponse:
     """Deregister, then delete the data if that was asked for.
 
     What is no Lance dataset is left alone.
@@ -170,16 +173,16 @@ def _drop_table(ns: "Namespace", request: m.DropTableRequest) -> m.DropTableResp
     )
 
 
-def _same_call(request: "m.Request[Any]", kind: type[Q]) -> Q:
+def _same_call(request: m.Request[Any], kind: type[Q]) -> Q:
     """Another request about the same thing, by the same caller."""
     return kind(id=request.id, identity=request.identity, context=request.context)
 
 
-_BUILDERS: dict[type[m.Request[Any]], Callable[["Namespace", Any], m.Response]] = {
-    m.NamespaceExistsRequest: _namespace_exists,
-    m.TableExistsRequest: _table_exists,
-    m.ListAllTablesRequest: _list_all_tables,
-    m.ListTablesRequest: _list_tables,
-    m.DescribeTableRequest: _describe_table,
-    m.DropTableRequest: _drop_table,
+_BUILDERS: dict[str, Callable[[Namespace, Any], m.Response]] = {
+    "namespace_exists": _namespace_exists,
+    "table_exists": _table_exists,
+    "list_all_tables": _list_all_tables,
+    "list_tables": _list_tables,
+    "describe_table": _describe_table,
+    "drop_table": _drop_table,
 }

@@ -1,5 +1,7 @@
 """The facade: what users hold after `connect`. Typed methods over the hooks of one backend."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from types import TracebackType
@@ -36,11 +38,11 @@ R = TypeVar("R", bound=m.Response)
 WriteMode = Literal["create", "append", "overwrite"]
 
 
-def _located(method: "Callable[Concatenate[Namespace, P], T]") -> "Callable[Concatenate[Namespace, P], T]":
+def _located(method: Callable[Concatenate[Namespace, P], T]) -> Callable[Concatenate[Namespace, P], T]:
     """Errors that a method raises name the backend, and show none of the connection's secrets."""
 
     @wraps(method)
-    def wrapper(self: "Namespace", /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def wrapper(self: Namespace, /, *args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return method(self, *args, **kwargs)
         except LanceNsError as error:
@@ -128,7 +130,7 @@ class Namespace:
 
     # --- the one way to the backend -------------------------------------------------------------------------------
 
-    def call(self, request: "m.Request[R]") -> R:
+    def call(self, request: m.Request[R]) -> R:
         """Send one request to the backend's hook and check its answer.
 
         What the backend did not declare is Unsupported before anything is sent. The keyword methods add what can be
@@ -231,7 +233,7 @@ class Namespace:
         *,
         location: str | None = None,
         properties: Mapping[str, str] | None = None,
-        schema: "pa.Schema | None" = None,
+        schema: pa.Schema | None = None,
         vend_credentials: bool | None = None,
     ) -> m.DeclareTableResponse:
         """Enter a table in the catalog without data. The answer says where to write it."""
@@ -332,7 +334,7 @@ class Namespace:
         *,
         mode: m.RegisterMode | str = m.RegisterMode.CREATE,
         properties: Mapping[str, str] | None = None,
-        schema: "pa.Schema | None" = None,
+        schema: pa.Schema | None = None,
     ) -> m.RegisterTableResponse:
         """Enter a table whose data is at `location`; a catalog that keeps columns makes them of `schema`."""
         return derived.serve(
@@ -378,7 +380,7 @@ class Namespace:
     # --- data, through pylance ------------------------------------------------------------------------------------
 
     @_located
-    def dataset(self, id: Identifier, /, *, version: int | str | None = None, **options: Any) -> "lance.LanceDataset":
+    def dataset(self, id: Identifier, /, *, version: int | str | None = None, **options: Any) -> lance.LanceDataset:
         """Open a table, at a version number or tag if one is given; `options` go to `lance.dataset`."""
         from lance_ns.lance import datasets
 
@@ -396,7 +398,7 @@ class Namespace:
         location: str | None = None,
         properties: Mapping[str, str] | None = None,
         **options: Any,
-    ) -> "lance.LanceDataset":
+    ) -> lance.LanceDataset:
         """Write a table: anything that pylance reads, declared in the catalog first when it is new.
 
         | mode      | missing       | declared, no data    | with data           |
@@ -422,12 +424,12 @@ class Namespace:
         location: str | None = None,
         properties: Mapping[str, str] | None = None,
         **options: Any,
-    ) -> "lance.LanceDataset":
+    ) -> lance.LanceDataset:
         """Create a table with data: `write` in mode `create`."""
         options = configuration.Hidden(options)
         return self.write(id, data, mode="create", location=location, properties=properties, **options)
 
-    def as_lance(self, *, drop_deletes_data: bool = False) -> "lance_namespace.LanceNamespace":
+    def as_lance(self, *, drop_deletes_data: bool = False) -> lance_namespace.LanceNamespace:
         """This connection as a `lance_namespace.LanceNamespace`, for pylance, LanceDB and whatever takes one.
 
         A `drop_table` that comes through it deletes data only with `drop_deletes_data`.
@@ -444,7 +446,7 @@ class Namespace:
         options: Mapping[str, str] = self._config.storage
         return options
 
-    def _locate_call(self, error: LanceNsError, request: "m.Request[Any]") -> None:
+    def _locate_call(self, error: LanceNsError, request: m.Request[Any]) -> None:
         error.within(backend=self.backend, operation=request.operation, identifier=request.id)
         if request.identity is not None:
             secrets = [secret for secret in (request.identity.api_key, request.identity.auth_token) if secret]

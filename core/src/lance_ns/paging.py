@@ -5,15 +5,20 @@ process. A token of another backend, of another listing, or one that somebody al
 page.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from lance_ns.errors import Internal, InvalidInput
-from lance_ns.models import ListNamespacesRequest, ListTablesRequest
+
+if TYPE_CHECKING:
+    from lance_ns.models import ListNamespacesRequest, ListTablesRequest
+
+    Listing = ListNamespacesRequest | ListTablesRequest
 
 T = TypeVar("T")
 U = TypeVar("U")
-Listing = ListNamespacesRequest | ListTablesRequest
 
 _VERSION = 1
 _CHECK = 6

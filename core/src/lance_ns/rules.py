@@ -1,5 +1,7 @@
 """The contract's rules for modes and behaviours, so that a backend supplies only what its catalog does."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps

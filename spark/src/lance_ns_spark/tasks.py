@@ -4,7 +4,6 @@ Rows never pass through the JVM here. Spark plans, schedules and retries; a task
 """
 
 import pickle
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
@@ -21,8 +20,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 Calls: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterable[tuple[int, Callable[[], R]]]]"
 """What a task makes of what it is given: numbered calls."""
-
-_RAISED = re.compile(r"[\w.]*(Error|Exception)(: |$)")
 
 _PASSING = (ServiceUnavailable, Throttling, Internal)
 """Errors after which Spark may try a task again; others would only come again."""

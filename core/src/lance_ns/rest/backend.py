@@ -1,5 +1,7 @@
 """The base of a backend on HTTP: every operation with a deadline and an identity of its own."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any

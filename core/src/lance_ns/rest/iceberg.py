@@ -3,6 +3,8 @@
 The first level of an identifier names what the API calls a warehouse; the levels below it are the namespace's own.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple

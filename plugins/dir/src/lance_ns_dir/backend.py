@@ -4,6 +4,8 @@ Tables and namespaces are entries of a manifest below the root. With `dir_listin
 lie in the root without an entry are tables as well, as in a LanceDB directory.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Mapping
 from typing import Any

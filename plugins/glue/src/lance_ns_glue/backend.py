@@ -1,5 +1,7 @@
 """The backend `glue`: the operations as calls of Glue."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice

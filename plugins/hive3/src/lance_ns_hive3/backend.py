@@ -1,8 +1,10 @@
 """The backend `hive3`: the operations as calls of the metastore."""
 
+from __future__ import annotations
+
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import Any
 
 from lance_ns import models as m
@@ -34,7 +36,6 @@ from lance_ns_hive3.metastore.errors import (
     OutcomeUnknown,
     UnknownDatabase,
 )
-from lance_ns_hive3.metastore.locks import process_turn, table_lock
 from lance_ns_hive3.metastore.structs import Table
 
 LANCE_FILTER = (
@@ -233,6 +234,8 @@ class HiveNamespace(NamespaceRules):
     @operation
     def deregister_table(self, request: m.DeregisterTableRequest) -> m.DeregisterTableResponse:
         """Drop the table, and never its data."""
+        from lance_ns_hive3.metastore.locks import process_turn
+
         id = _table(request.id)
         # The metastore tells several that drop a table at the same moment that it was they.
         with process_turn(self._metastore, *id, seconds=self._config.operation_timeout):
@@ -286,7 +289,7 @@ class HiveNamespace(NamespaceRules):
     # --- inside ---------------------------------------------------------------------------------------------------
 
     def _below_root(self, id: Levels) -> str:
-        return default_location(self._config.root or str(Path.cwd()), id)
+        return default_location(self._config.root or os.getcwd(), id)  # noqa: PTH109  # pathlib would be imported for it
 
     def _default_location(self, id: Levels) -> str:
         """Below the root if there is one, else below the database, else below the working directory."""
@@ -339,6 +342,8 @@ class HiveNamespace(NamespaceRules):
     @contextmanager
     def _changing(self, given: Levels) -> Iterator[tuple[TableId, Table]]:
         """A Lance table that nobody else of ours changes meanwhile."""
+        from lance_ns_hive3.metastore.locks import table_lock
+
         id = _table(given)
         self._load(id)  # a lock is not asked for what is not there
         with table_lock(self._metastore, *id, seconds=self._config.operation_timeout) as lock:

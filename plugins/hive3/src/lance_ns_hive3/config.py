@@ -5,7 +5,7 @@ import attrs
 from lance_ns.config import StorageProperties, prop, properties
 from lance_ns.errors import InvalidInput
 from lance_ns.tls import Tls
-from lance_ns_hive3.metastore import hivesite, uris
+from lance_ns_hive3.metastore import uris
 from lance_ns_hive3.metastore.settings import Settings
 
 
@@ -59,6 +59,8 @@ class HiveConfig(StorageProperties):
         )
         if self.uri:
             return common
+        from lance_ns_hive3.metastore import hivesite
+
         site = hivesite.read()
         if site is None:
             raise InvalidInput(

@@ -1,5 +1,7 @@
 """The backend `iceberg`: the operations as calls of the Iceberg REST API."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any

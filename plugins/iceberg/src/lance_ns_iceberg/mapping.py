@@ -1,13 +1,15 @@
 """A Lance table as an Iceberg table, and back."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lance_ns.config import StorageOptions
 from lance_ns.errors import Internal, InvalidInput
 from lance_ns.identifiers import Levels, display, same_place
-from lance_ns.models import RegisterTableRequest
 from lance_ns.rest.iceberg import properties_of
+
+if TYPE_CHECKING:
+    from lance_ns.models import RegisterTableRequest
 
 TYPE, LANCE = "table_type", "lance"
 
@@ -59,7 +61,7 @@ def alteration(updates: Mapping[str, str], removals: Sequence[str]) -> list[dict
     return changes
 
 
-def replacement(existing: Mapping[str, Any], request: RegisterTableRequest) -> list[dict[str, Any]]:
+def replacement(existing: Mapping[str, Any], request: "RegisterTableRequest") -> list[dict[str, Any]]:
     """The changes that give a table another location and other properties."""
     wanted = {**(request.properties or {}), TYPE: LANCE}
     gone = [key for key in properties_of(existing) if key not in wanted]

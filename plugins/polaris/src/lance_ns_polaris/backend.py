@@ -1,5 +1,7 @@
 """The backend `polaris`: the operations as calls of the Iceberg REST API and of Polaris' generic tables."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """The backend `unity`: the operations as calls of Unity Catalog's API."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
