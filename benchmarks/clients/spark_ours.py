@@ -7,7 +7,7 @@ from spark_engine import SOURCES, Engine
 
 import lance_ns
 import lance_ns_spark
-from lance_ns_spark import aggregates, scans, tasks
+from lance_ns_spark import aggregates, job_ids, scans, tasks
 from lance_ns_spark.indexes import IndexSpec, build
 from lance_ns_spark.jobs.ingest import ingest
 from lance_ns_spark.jobs.maintain import Policy, maintain
@@ -122,7 +122,7 @@ class Client(Engine):
     def index(self, type: str) -> None:
         """An index on the keys, built in tasks."""
         self._drop_indexes()
-        build(self.spark, self._table("narrow"), IndexSpec(column="id", type=type))
+        build(self.spark, self._table("narrow"), IndexSpec(column="id", type=type), job=job_ids.fresh())
 
     def pylance_index(self, type: str) -> None:
         """The same by pylance alone."""

@@ -23,6 +23,7 @@ from lance_ns_spark.commits import Target, Written
 from lance_ns_spark.options import Options
 from lance_ns_spark.scans import Part, Scan, shared_out
 from lance_ns_spark.source import PartOfTable, tasks_of
+from lance_ns_spark.streams import QUERY
 from lance_ns_spark.tables import Table, dataset_at
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 VERSION = "version"
-_QUERY = "sql.streaming.queryId"
 _MOVES_ROWS = ("Rewrite", "CreateIndex", "UpdateConfig", "Project", "Merge")
 
 
@@ -149,7 +149,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        query = context.getLocalProperty(_QUERY) if context is not None else None
+        query = context.getLocalProperty(QUERY) if context is not None else None
         target = commits.prepare(self._table, self._schema, "append")
         return Batch(frames.FragmentWriter(target, None)(iterator), query or "unknown", target)
 

@@ -14,7 +14,7 @@ from lance_ns_spark.writing import FileOptions
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_QUERY = "sql.streaming.queryId"
+QUERY = "sql.streaming.queryId"
 """Where Spark tells a batch the id of its stream, which is that of its checkpoint."""
 
 
@@ -66,7 +66,7 @@ def append_what_is_new(
     failures: list[LanceNsError] = []
 
     def append(batch: "DataFrame", number: int) -> None:
-        query = batch.sparkSession.sparkContext.getLocalProperty(_QUERY)
+        query = batch.sparkSession.sparkContext.getLocalProperty(QUERY)
         id = job_ids.job_id(pipeline=job, step=str(query), parameters={"batch": number})
         try:
             written.append(
