@@ -12,7 +12,7 @@ already is used as it is and left up. The run closes with a table of what was te
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -116,7 +116,8 @@ class LivePlugin:
             self._skip(name, str(problem))
         if problem is not None:
             pytest.fail(str(problem), pytrace=False)
-        return self._have[name]
+        # What it offers depends on what else is up: those on the object store come with the store.
+        return replace(self._have[name], profiles=profiles.collect(self._machine, [SERVERS[name]]))
 
     def _why_not(self, name: str) -> str | None:
         if self._tier == "off":
@@ -139,7 +140,7 @@ class LivePlugin:
                 outcome.facts.version,
                 outcome.facts.endpoint,
                 outcome.facts.port,
-                profiles.collect(self._machine, [outcome.server]),
+                {},
                 process.pid if process else None,
             )
 

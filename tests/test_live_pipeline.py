@@ -54,6 +54,7 @@ def catalogs(live_server: Callable[[str], Any]) -> Iterator[list[Catalog]]:
         on_store = next((each for each in profiles if str(each.get("root", "")).startswith("s3://")), None)
         if on_store is not None:
             found.append(Catalog(name, on_store, namespace))
+    assert {"s3", "glue", "iceberg", "hive3"} <= {each.name for each in found}, "they have tables on the object store"
     yield found
     for catalog in found:
         with catalog.connect() as ns:

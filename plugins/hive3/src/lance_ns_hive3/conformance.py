@@ -17,7 +17,7 @@ PROPERTIES = {"uri": "thrift://metastore.invalid:9083", "root": "{scratch}/lake"
 EXPECTATIONS = {"base": ["hive"], "max_depth": 1, "folds_case": True}
 SERVERS = {
     "hive-3.1.3": {"starts": "hive3"},
-    "hive-4.0.1": {"starts": "hive4", "scope": "dialect"},
+    "hive-4.0.1": {"starts": "hive4"},
 }
 
 
