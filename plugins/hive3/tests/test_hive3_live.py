@@ -301,6 +301,22 @@ def test_of_a_pair_with_one_member_down_the_other_serves(live, catalog, connect)
         assert sorted(client.get_databases(catalog)) == ["db", "default"]
 
 
+def test_of_writers_that_race_again_and_again_for_a_table_one_writes_it_and_its_rows_stay(live, catalog):
+    from lance_ns_conformance.together import outcomes
+
+    properties = {**live.properties, "client.pool-size": "8"}
+    with lance_ns.connect(properties.pop("backend"), properties) as ns:
+        for number in range(20):
+            table, winners = (catalog, "db", f"t{number}"), []
+
+            def write(worker, table=table, winners=winners):
+                ns.write(table, [{"id": worker}])
+                winners.append(worker)
+
+            assert outcomes(write) == {"ok": 1, "TableAlreadyExists": 7}
+            assert ns.dataset(table).to_table()["id"].to_pylist() == winners
+
+
 @pytest.fixture
 def own(tmp_path):
     """A state directory of the test's own on the common cache: what is killed here disturbs nobody."""

@@ -300,10 +300,17 @@ class HiveNamespace(NamespaceRules):
         return self._below_root(id)
 
     def _create(self, given: Levels, location: str | None, properties: Mapping[str, str]) -> Table:
+        from lance_ns_hive3.metastore.locks import process_turn
+
         id = _table(given)
         asked = mapping.table(id, location or self._default_location(id), properties, self._config.user)
         try:
-            with _meaning({AlreadyExists: TableAlreadyExists}, f"table {display(id)} already exists"):
+            # Of two creates at once, the metastore lets the one that comes second delete the directory again if it
+            # made it, with all that the first has written there meanwhile. Which comes after the other finds the table.
+            with (
+                process_turn(self._metastore, *id, seconds=self._config.operation_timeout),
+                _meaning({AlreadyExists: TableAlreadyExists}, f"table {display(id)} already exists"),
+            ):
                 self._metastore.create_table(asked)
         except (InvalidObject, NoSuchObject) as error:
             self.require_entry(id[:-1])
