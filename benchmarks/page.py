@@ -7,7 +7,7 @@ from typing import Any
 
 Entry = dict[str, Any]
 
-OURS, PEER = "lance-ns", "the peer"
+OURS, SPARK, PEER = "lance-ns", "lance-ns-spark", "the peer"
 TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 BETWEEN = (0.6, 0.7, 0.8, 0.9, 1.1, 1.2, 1.4, 1.6, 1.8)
 
@@ -118,7 +118,7 @@ def _beside(entries: list[Entry]) -> Iterator[str]:
 
 def _bar(scale: Scale, who: str, value: float) -> str:
     start, end = sorted((scale(1), scale(value)))
-    colour = {OURS: "--ours", PEER: "--peer"}.get(who, "--raw")
+    colour = {OURS: "--ours", SPARK: "--ours", PEER: "--peer"}.get(who, "--raw")
     label = f"{value:.3g}" + ("" if who in (OURS, PEER) else f" {who}")
     # A label that would leave the chart stands in the bar, at its end; a long one before it.
     if end <= 70 or value < 1:
