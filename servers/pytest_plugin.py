@@ -12,7 +12,7 @@ already is used as it is and left up. The run closes with a table of what was te
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -40,8 +40,13 @@ class LiveServer:
     version: str
     endpoint: str
     port: int
-    profiles: dict[str, Profile]
     pid: int | None
+    machine: Machine
+
+    @property
+    def profiles(self) -> dict[str, Profile]:
+        """What it offers now: profiles on the object store come with the store, whichever was started first."""
+        return profiles.collect(self.machine, [SERVERS[self.name]])
 
     @property
     def properties(self) -> Profile:
@@ -116,8 +121,7 @@ class LivePlugin:
             self._skip(name, str(problem))
         if problem is not None:
             pytest.fail(str(problem), pytrace=False)
-        # What it offers depends on what else is up: those on the object store come with the store.
-        return replace(self._have[name], profiles=profiles.collect(self._machine, [SERVERS[name]]))
+        return self._have[name]
 
     def _why_not(self, name: str) -> str | None:
         if self._tier == "off":
@@ -140,8 +144,8 @@ class LivePlugin:
                 outcome.facts.version,
                 outcome.facts.endpoint,
                 outcome.facts.port,
-                {},
                 process.pid if process else None,
+                self._machine,
             )
 
     def _note(self, name: str) -> None:

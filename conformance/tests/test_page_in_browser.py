@@ -5,7 +5,7 @@ from pathlib import Path
 
 import attrs
 import pytest
-from headless import CHROMIUM, Browser
+from headless import CHROMIUM, Browser, assert_that_it_fits_and_can_be_read
 
 from lance_ns_conformance import page, report
 from lance_ns_conformance.run import Result, applicable
@@ -113,17 +113,4 @@ def test_a_square_of_the_matrix_leads_to_its_clause_also_past_a_filter(browser: 
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1400])
 def test_nothing_sticks_out_of_the_page_and_text_can_be_read(browser: OnPage, address: str, width: int, colours: str):
-    browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
-    browser.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": colours}])
-    browser.open(address)
-    assert browser.value("document.documentElement.scrollWidth") <= width
-    paper, ink = (browser.value(f"getComputedStyle(document.body).{name}") for name in ("backgroundColor", "color"))
-    contrast = brightness(paper) - brightness(ink)
-    assert (contrast if colours == "light" else -contrast) > 150
-    browser.ask("Emulation.clearDeviceMetricsOverride")
-    browser.ask("Emulation.setEmulatedMedia", features=[])
-
-
-def brightness(colour: str) -> float:
-    parts = [float(part) for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
-    return sum(parts) / 3
+    assert_that_it_fits_and_can_be_read(browser, address, width, colours)

@@ -82,3 +82,21 @@ class Browser:
         os.close(self._read)
         os.killpg(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
+
+
+def assert_that_it_fits_and_can_be_read(browser: Browser, address: str, width: int, colours: str) -> None:
+    """Nothing sticks out of a page of that width, and its text stands out, in light or dark colours."""
+    browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+    browser.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": colours}])
+    browser.open(address)
+    assert browser.value("document.documentElement.scrollWidth") <= width
+    paper, ink = (browser.value(f"getComputedStyle(document.body).{name}") for name in ("backgroundColor", "color"))
+    contrast = _brightness(paper) - _brightness(ink)
+    assert (contrast if colours == "light" else -contrast) > 150
+    browser.ask("Emulation.clearDeviceMetricsOverride")
+    browser.ask("Emulation.setEmulatedMedia", features=[])
+
+
+def _brightness(colour: str) -> float:
+    parts = [float(part) for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
+    return sum(parts) / 3
