@@ -1,5 +1,9 @@
 """The data source `lance_ns`: reading and writing by options, and secrets that stay out of sight."""
 
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -99,11 +103,44 @@ def test_a_job_that_has_written_writes_nothing_again(spark: Any, lake: Any, root
     assert find(Table.within(lake, "ml$once"), "nightly/1") == 1
 
 
+@contextmanager
+def first_task_known_by(spark: Any, signal: Path) -> Iterator[None]:
+    """Make a file as soon as the driver knows that a task of a job has ended."""
+    tracker, over = spark.sparkContext.statusTracker(), threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.05):
+            stages = [tracker.getStageInfo(each) for each in tracker.getActiveStageIds()]
+            if any(each and each.numCompletedTasks for each in stages):
+                signal.touch()
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watching.join()
+
+
 def test_a_write_that_fails_leaves_the_table_and_no_files(spark: Any, docs: Any, root: str, tmp_path: Path):
     before = sorted(tmp_path.rglob("*.lance"))
+    signal = tmp_path / "first-task-has-written"
+
+    def second_waits_for_first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            while batch["id"][0].as_py() == 3 and not signal.exists():
+                time.sleep(0.05)
+            yield batch
+
     df = spark.sql("select id, double(id) x, 'a' s, array_repeat(1f, int(id)) v from range(2, 4, 1, 2)")
-    with pytest.raises(Exception, match="column v has a vector of length 3, and the table's have 2"):
+    df = df.mapInArrow(second_waits_for_first, df.schema)
+    with (
+        first_task_known_by(spark, signal),
+        pytest.raises(Exception, match="column v has a vector of length 3, and the table's have 2"),
+    ):
         df.write.format("lance_ns").options(backend="dir", root=root).mode("append").save("ml$docs")
+    assert signal.exists()
     assert docs.dataset("ml$docs").version == 1
     assert sorted(tmp_path.rglob("*.lance")) == before
 

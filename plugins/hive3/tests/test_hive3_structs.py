@@ -68,8 +68,9 @@ def test_a_struct_with_every_field_set_survives_a_round_trip(kind: type[Struct])
     content = full(kind)
     assert set(content.fields()) == {each[2] for each in kind.thrift_spec if each}
     data = written(content)
-    assert read_back(kind, data) == content
-    assert written(read_back(kind, data)) == data
+    again = written(read_back(kind, data))
+    assert read_back(kind, data) == read_back(kind, again) == content
+    assert sorted(again) == sorted(data)  # the same bytes, though equal sets may be written in another order
 
 
 @pytest.mark.parametrize("kind", STRUCTS, ids=lambda kind: kind.__name__)
