@@ -1,7 +1,10 @@
 """The client on real metastores of both versions."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import uuid
 from collections import Counter
@@ -317,6 +320,43 @@ def test_of_writers_that_race_again_and_again_for_a_table_one_writes_it_and_its_
             assert ns.dataset(table).to_table()["id"].to_pylist() == winners
 
 
+RACER = """
+import json, sys
+import lance_ns
+
+worker, catalog, properties = json.loads(sys.argv[1])
+with lance_ns.connect(properties.pop("backend"), properties) as ns:
+    for table in map(str.strip, sys.stdin):
+        try:
+            ns.write((catalog, "db", table), [{"id": worker}])
+            print("ok", flush=True)
+        except lance_ns.LanceNsError as error:
+            print(type(error).__name__, flush=True)
+"""
+
+
+@pytest.fixture
+def racers(live, catalog):
+    """Processes that write a table each time that they are told a name."""
+    orders = [json.dumps((worker, catalog, live.properties)) for worker in range(4)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
+    started = [subprocess.Popen([sys.executable, "-c", RACER, each], **pipes) for each in orders]
+    yield started
+    for each in started:
+        each.communicate(timeout=60)
+
+
+def test_of_processes_that_race_again_and_again_for_a_table_one_writes_it_and_its_rows_stay(live, catalog, racers):
+    properties = dict(live.properties)
+    with lance_ns.connect(properties.pop("backend"), properties) as ns:
+        for number in range(15):
+            for each in racers:
+                each.stdin.write(f"t{number}\n")
+            said = [each.stdout.readline().strip() for each in racers]
+            assert sorted(said) == ["TableAlreadyExists"] * 3 + ["ok"]
+            assert ns.dataset((catalog, "db", f"t{number}")).to_table()["id"].to_pylist() == [said.index("ok")]
+
+
 @pytest.fixture
 def own(tmp_path):
     """A state directory of the test's own on the common cache: what is killed here disturbs nobody."""
@@ -435,6 +475,16 @@ def test_tables_of_one_name_in_two_catalogs_have_different_locks(client, strange
         table_lock(stranger, "hive", "db", f"t{catalog}", seconds=0),
     ):
         assert len(client.show_locks("db", f"t{catalog}")) == 1
+
+
+def test_sixteen_threads_with_locks_on_different_tables_do_not_use_up_the_metastores_database(live, catalog):
+    properties = {**live.properties, "client.pool-size": "16", "operation_timeout": "20"}
+    with lance_ns.connect(properties.pop("backend"), properties) as ns, ThreadPoolExecutor(16) as threads:
+        tables = [(catalog, "db", f"t{number}") for number in range(64)]
+        list(threads.map(ns.declare_table, tables))
+        assert len(list(ns.list_tables((catalog, "db")))) == 64
+        list(threads.map(ns.deregister_table, tables))
+        assert list(ns.list_tables((catalog, "db"))) == []
 
 
 def test_a_lock_is_given_up_when_what_is_done_under_it_fails(client, catalog):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lance_ns import models as m
 from lance_ns.config import StorageOptions
@@ -37,6 +37,9 @@ from lance_ns_hive3.metastore.errors import (
     UnknownDatabase,
 )
 from lance_ns_hive3.metastore.structs import Table
+
+if TYPE_CHECKING:
+    from lance_ns_hive3.metastore.locks import Lock
 
 LANCE_FILTER = (
     'hive_filter_field_params__table_type like "(?i)lance" and hive_filter_field_params__EXTERNAL like "(?i)true"'
@@ -234,11 +237,9 @@ class HiveNamespace(NamespaceRules):
     @operation
     def deregister_table(self, request: m.DeregisterTableRequest) -> m.DeregisterTableResponse:
         """Drop the table, and never its data."""
-        from lance_ns_hive3.metastore.locks import process_turn
-
         id = _table(request.id)
         # The metastore tells several that drop a table at the same moment that it was they.
-        with process_turn(self._metastore, *id, seconds=self._config.operation_timeout):
+        with self._locked(id):
             table = self._load(id)
             try:
                 self._metastore.drop_table(*id)
@@ -262,7 +263,7 @@ class HiveNamespace(NamespaceRules):
             if target[:-1] != id[:-1]:
                 self.require_entry(target[:-1])
             if target != id and self._find(target) is not None:
-                raise TableAlreadyExists(f"table {display(target)} already exists")
+                raise _table_exists(target)
             try:
                 self._alter(id, mapping.changed(old, db_name=target[1], table_name=target[2]))
             except OutcomeUnknown:
@@ -300,31 +301,30 @@ class HiveNamespace(NamespaceRules):
         return self._below_root(id)
 
     def _create(self, given: Levels, location: str | None, properties: Mapping[str, str]) -> Table:
-        from lance_ns_hive3.metastore.locks import process_turn
-
         id = _table(given)
         asked = mapping.table(id, location or self._default_location(id), properties, self._config.user)
-        try:
-            # Of two creates at once, the metastore lets the one that comes second delete the directory again if it
-            # made it, with all that the first has written there meanwhile. Which comes after the other finds the table.
-            with (
-                process_turn(self._metastore, *id, seconds=self._config.operation_timeout),
-                _meaning({AlreadyExists: TableAlreadyExists}, f"table {display(id)} already exists"),
-            ):
+        # Of two creates at once, the metastore lets the one that comes second delete the directory again if it made
+        # it, with all that the first has written there meanwhile. Who comes after the other finds the table.
+        with self._locked(id):
+            try:
                 self._metastore.create_table(asked)
-        except (InvalidObject, NoSuchObject) as error:
-            self.require_entry(id[:-1])
-            raise InvalidInput(
-                f"the metastore refuses table {display(id)}", native=error.native, hint="check its name and location"
-            ) from error
-        except (OutcomeUnknown, MetaFailure) as error:
-            # Hive 4 lets some losers of a race fail in its database: what is there now decides.
-            found = self._find(id)
-            if found is None:
-                raise
-            if isinstance(error, MetaFailure) or not _is_as_asked(found, asked):
-                raise TableAlreadyExists(f"table {display(id)} already exists", native=error.native) from error
-            return found
+            except AlreadyExists as error:
+                raise _table_exists(id, error) from error
+            except (InvalidObject, NoSuchObject) as error:
+                self.require_entry(id[:-1])
+                raise InvalidInput(
+                    f"the metastore refuses table {display(id)}",
+                    native=error.native,
+                    hint="check its name and location",
+                ) from error
+            except (OutcomeUnknown, MetaFailure) as error:
+                # Hive 4 lets some losers of a race fail in its database: what is there now decides.
+                found = self._find(id)
+                if found is None:
+                    raise
+                if isinstance(error, MetaFailure) or not _is_as_asked(found, asked):
+                    raise _table_exists(id, error) from error
+                return found
         return self._load(id)
 
     def _find(self, id: TableId) -> Table | None:
@@ -346,14 +346,18 @@ class HiveNamespace(NamespaceRules):
                 if mapping.is_lance(table) and table.table_name:
                     yield table.table_name
 
+    def _locked(self, id: TableId) -> AbstractContextManager[Lock]:
+        """Keep out all others of ours, in whatever process, who make, change or drop this table."""
+        from lance_ns_hive3.metastore.locks import table_lock
+
+        return table_lock(self._metastore, *id, seconds=self._config.operation_timeout)
+
     @contextmanager
     def _changing(self, given: Levels) -> Iterator[tuple[TableId, Table]]:
         """A Lance table that nobody else of ours changes meanwhile."""
-        from lance_ns_hive3.metastore.locks import table_lock
-
         id = _table(given)
         self._load(id)  # a lock is not asked for what is not there
-        with table_lock(self._metastore, *id, seconds=self._config.operation_timeout) as lock:
+        with self._locked(id) as lock:
             table = self._load(id)
             lock.confirm()
             yield id, table
@@ -395,6 +399,10 @@ def _is_as_asked(found: Table, asked: Table) -> bool:
         and mapping.properties_of(asked).items() <= mapping.properties_of(found).items()
         and same_place(mapping.location_of(found), mapping.location_of(asked))
     )
+
+
+def _table_exists(id: Levels, error: LanceNsError | None = None) -> TableAlreadyExists:
+    return TableAlreadyExists(f"table {display(id)} already exists", native=error.native if error else None)
 
 
 def _no_table(id: Levels, error: LanceNsError) -> TableNotFound:

@@ -5,7 +5,7 @@ in every process. Nobody is forced to ask: a client that does not is not kept ou
 
 A lock that is taken is not queued for with `check_lock`, as Hive's own client does it: on Derby that call and `lock` of
 Hive 4 wait for each other until all connections to the database are used up. Who finds it taken withdraws, and comes
-back when nobody holds it. The threads of one process take turns before that, and ask one at a time.
+back when nobody holds it. The threads of one process take turns before that, and ask one at a time, whatever the table.
 """
 
 import logging
@@ -14,7 +14,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import count
 from weakref import WeakValueDictionary
 
@@ -79,30 +79,11 @@ def table_lock(
     end = time.monotonic() + seconds
     names = _lock_names(catalog, database, table)
     claim = _Claim(metastore, names, shown=f"{catalog}.{database}.{table}", abandoned_seconds=abandoned_seconds)
-    turn = _turns().of((metastore.settings.addresses, *names))
-    if not turn.acquire(timeout=deadline.left(max(0.0, seconds))):
-        raise claim.taken("another thread of this process")
-    try:
-        yield Lock(claim.acquired(end), metastore)
-    finally:
-        claim.give_up()
-        turn.release()
-
-
-@contextmanager
-def process_turn(metastore: Metastore, catalog: str, database: str, table: str, seconds: float) -> Iterator[None]:
-    """Take turns with the other threads of this process alone; the metastore is not asked.
-
-    Raises:
-        ConcurrentModification: another thread had its turn all the time.
-    """
-    turn = _turns().of((metastore.settings.addresses, *_lock_names(catalog, database, table)))
-    if not turn.acquire(timeout=deadline.left(seconds)):
-        raise ConcurrentModification(f"another thread is changing {catalog}.{database}.{table}", hint="try again later")
-    try:
-        yield
-    finally:
-        turn.release()
+    with claim.turn(*names, seconds=max(0.0, seconds)):
+        try:
+            yield Lock(claim.acquired(end), metastore)
+        finally:
+            claim.give_up()
 
 
 class _Claim:
@@ -116,6 +97,17 @@ class _Claim:
         self._mark = f"{_AGENT}{_identity[-1].mark()}"
         self._id: int | None = None
         self._lost = False
+
+    @contextmanager
+    def turn(self, *of: str, seconds: float) -> Iterator[None]:
+        """Keep out the other threads of this process that want the same of this metastore."""
+        turn = _turns().of((self._metastore.settings.addresses, *of))
+        if not turn.acquire(timeout=deadline.left(seconds)):
+            raise self.taken("another thread of this process")
+        try:
+            yield
+        finally:
+            turn.release()
 
     def acquired(self, end: float) -> int:
         """The number of the lock, as soon as it is ours."""
@@ -138,7 +130,8 @@ class _Claim:
                     ours = [each.lock_id for each in self._on_table() if each.agent_info == self._mark]
                 for lock_id in ours:
                     if lock_id is not None:
-                        self._metastore.unlock(lock_id)
+                        with self._one_call():
+                            self._metastore.unlock(lock_id)
                 self._id = None
         except LanceNsError as error:
             # What was done under the lock is done: this must not look like its failure.
@@ -162,12 +155,18 @@ class _Claim:
             component=[component], user=_identity[-1].user(), hostname=_identity[-1].host(), agent_info=self._mark
         )
         try:
-            answer = self._metastore.lock(request)
+            with self._one_call():
+                answer = self._metastore.lock(request)
         except OutcomeUnknown:
             self._lost = True
             raise
         self._id = answer.lock_id
         return answer
+
+    def _one_call(self) -> AbstractContextManager[None]:
+        """One call about locks at a time: each takes several of the metastore's few connections to its database, and
+        more than a handful of them would wait for each other until they all fail."""
+        return self.turn(seconds=self._metastore.settings.call_seconds)
 
     def _wait_until_free(self, end: float) -> None:
         pause = _FIRST_PAUSE
