@@ -37,10 +37,10 @@ test: setup wheelhouse lint types ## Lint, strict types and all offline tests
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not live"
 
 live: setup ## Start Hive 3, Iceberg REST, Glue and S3, and run every test marked live on them
-	@$(BIN)/python -m pytest -p servers.pytest_plugin -q -m live --live=live
+	@$(BIN)/python -m pytest -p servers.pytest_plugin -n 2 --dist worksteal -q -m live --live=live
 
 live-all: setup ## The same with every server that this machine can have
-	@$(BIN)/python -m pytest -p servers.pytest_plugin -q -m live --live=all
+	@$(BIN)/python -m pytest -p servers.pytest_plugin -n 2 --dist worksteal -q -m live --live=all
 
 servers-up: setup ## Start every catalog server that this machine can have
 	@$(BIN)/python -m servers up

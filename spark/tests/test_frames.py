@@ -49,6 +49,13 @@ def test_other_columns_are_refused_by_name_and_added_only_when_asked(spark: Any,
     assert content(table) == [{"id": 1, "extra": None}, {"id": 2, "extra": "a"}]
 
 
+@pytest.mark.parametrize("name", ["a.b", "a`b", ""])
+def test_a_name_that_no_column_of_a_table_can_have_is_refused(spark: Any, table: Table, name: str):
+    with pytest.raises(TableSchemaValidationError, match=f"no column '{name}'.*rename it"):
+        frames.write(spark.range(1).toDF(name), table)
+    assert not table.ns.table_exists(table.id)
+
+
 def test_a_column_that_the_table_needs_must_be_there_and_not_null(spark: Any, lake: Any, table: Table):
     schema = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("x", pa.float64())])
     lake.write("ml$t", pa.table({"id": [1], "x": [1.0]}, schema=schema), mode="create")

@@ -34,6 +34,11 @@ def fitting_schema(
     import pyarrow as pa
 
     wanted = _with_vectors(source, vectors or {})
+    for name in wanted.names:
+        if not name or "." in name or "`" in name:
+            raise TableSchemaValidationError(
+                f"a Lance table can have no column {name!r}", hint="rename it with `sql`, without dots and backticks"
+            )
     if existing is None:
         return wanted
     new = [field.with_nullable(True) for field in wanted if field.name not in existing.names]

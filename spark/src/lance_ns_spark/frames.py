@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from lance_ns_spark import commits, job_ids, tasks, types
+from lance_ns_spark import commits, crossing, job_ids, tasks, types
 from lance_ns_spark.commits import Committed, Target, WriteMode, Written
 from lance_ns_spark.fitting import fitted, fitting_schema, grow
 from lance_ns_spark.progress import Counter, Progress, silent
@@ -50,8 +50,26 @@ def write(
     earlier = commits.find(table, job)
     if earlier is not None:
         return Output(name=table.name, location=table.place().location, version=earlier, again=True)
-    target = commits.prepare(table, ready_schema(df.schema, table, mode, vectors, evolve), mode)
-    counter = Counter(progress, "write", table.name, 0)
+    schema = ready_schema(df.schema, table, mode, vectors, evolve)
+    counted = crossing.counted(df)
+    if counted is not None:
+        rows, watch = counted
+        try:
+            return _written(rows, commits.prepare(table, schema, mode), files, job, progress, watch)
+        except crossing.LongText:
+            pass  # these are rows that Spark must weigh
+    return _written(df, commits.prepare(table, schema, mode), files, job, progress)
+
+
+def _written(
+    df: "DataFrame",
+    target: Target,
+    files: FileOptions | None,
+    job: str,
+    progress: Progress,
+    watch: crossing.Watch | None = None,
+) -> Output:
+    counter = Counter(progress, "write", target.table.name, 0)
     arrived: dict[int, Written] = {}
 
     def note(number: int, written: Written) -> None:
@@ -59,12 +77,12 @@ def write(
         counter.add(number, rows=written.rows, bytes=written.bytes)
 
     try:
-        outcomes = tasks.run_on(df, f"write {table}", FragmentWriter(target, files), arrived=note)
-        written = [done.result for done in outcomes if done.result is not None]
-        arrived.update(enumerate(written))
+        outcomes = tasks.run_on(df, f"write {target.table}", FragmentWriter(target, files, watch), arrived=note)
+        arrived.update({done.number: done.result for done in outcomes if done.result is not None})
         for done in outcomes:
             if done.error is not None:
                 raise done.error
+        written = [arrived[done.number] for done in outcomes]
         committed = commits.commit(target, written, job)
     except BaseException:
         commits.give_up(target, list(arrived.values()))
@@ -106,12 +124,15 @@ def output(target: Target, committed: Committed, written: list[Written]) -> Outp
 class FragmentWriter:
     """Writes the batches of a task, as Spark hands them over, as fragments of a table."""
 
-    def __init__(self, target: Target, files: FileOptions | None) -> None:
+    def __init__(self, target: Target, files: FileOptions | None, watch: crossing.Watch | None = None) -> None:
         self._target = target
         self._files = files
+        self._watch = watch
 
     def __call__(self, batches: "Iterator[pa.RecordBatch]") -> Written:
         """Write them; without any row there is no fragment."""
+        if self._watch is not None:
+            batches = self._watch(batches)
         first = next((batch for batch in batches if batch.num_rows), None)
         if first is None:
             return Written((), 0, 0)
