@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import lance_ns
+from lance_ns_hive3 import directories
 from lance_ns_hive3.metastore import deadline, errors
 from lance_ns_hive3.metastore import structs as s
 from lance_ns_hive3.metastore.client import GET_CATALOG, GET_DATABASE, GET_TABLE
@@ -324,7 +325,11 @@ RACER = """
 import json, sys
 import lance_ns
 
-worker, catalog, properties = json.loads(sys.argv[1])
+worker, catalog, properties, made_by = json.loads(sys.argv[1])
+if made_by == "metastore":
+    from lance_ns_hive3 import directories
+
+    directories.made = lambda location: None
 with lance_ns.connect(properties.pop("backend"), properties) as ns:
     for table in map(str.strip, sys.stdin):
         try:
@@ -335,10 +340,10 @@ with lance_ns.connect(properties.pop("backend"), properties) as ns:
 """
 
 
-@pytest.fixture
-def racers(live, catalog):
-    """Processes that write a table each time that they are told a name."""
-    orders = [json.dumps((worker, catalog, live.properties)) for worker in range(4)]
+@pytest.fixture(params=["us", "metastore"])
+def racers(request, live, catalog):
+    """Processes that write a table each time that they are told a name, and who makes the directories: see backend."""
+    orders = [json.dumps((worker, catalog, live.properties, request.param)) for worker in range(4)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
     started = [subprocess.Popen([sys.executable, "-c", RACER, each], **pipes) for each in orders]
     yield started
@@ -477,14 +482,17 @@ def test_tables_of_one_name_in_two_catalogs_have_different_locks(client, strange
         assert len(client.show_locks("db", f"t{catalog}")) == 1
 
 
-def test_sixteen_threads_with_locks_on_different_tables_do_not_use_up_the_metastores_database(live, catalog):
+def test_sixteen_threads_with_locks_on_different_tables_do_not_use_up_the_metastores_database(
+    live, catalog, monkeypatch
+):
+    monkeypatch.setattr(directories, "made", lambda _: None)  # as on an object store: tables are made under the lock
     properties = {**live.properties, "client.pool-size": "16", "operation_timeout": "20"}
     with lance_ns.connect(properties.pop("backend"), properties) as ns, ThreadPoolExecutor(16) as threads:
         tables = [(catalog, "db", f"t{number}") for number in range(64)]
         list(threads.map(ns.declare_table, tables))
         assert len(list(ns.list_tables((catalog, "db")))) == 64
-        list(threads.map(ns.deregister_table, tables))
-        assert list(ns.list_tables((catalog, "db"))) == []
+        list(threads.map(lambda table: ns.alter_table_properties(table, updates={"a": "b"}), tables))
+        assert {ns.describe_table(table).properties["a"] for table in tables} == {"b"}
 
 
 def test_a_lock_is_given_up_when_what_is_done_under_it_fails(client, catalog):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from lance_ns import models as m
@@ -22,7 +22,7 @@ from lance_ns.identifiers import Levels, default_location, display, same_place
 from lance_ns.paging import page_of_names
 from lance_ns.perprocess import PerProcess
 from lance_ns.rules import NamespaceRules, operation
-from lance_ns_hive3 import mapping
+from lance_ns_hive3 import directories, mapping
 from lance_ns_hive3.config import HiveConfig
 from lance_ns_hive3.metastore import deadline
 from lance_ns_hive3.metastore.client import Metastore
@@ -237,9 +237,11 @@ class HiveNamespace(NamespaceRules):
     @operation
     def deregister_table(self, request: m.DeregisterTableRequest) -> m.DeregisterTableResponse:
         """Drop the table, and never its data."""
+        from lance_ns_hive3.metastore.locks import process_turn
+
         id = _table(request.id)
         # The metastore tells several that drop a table at the same moment that it was they.
-        with self._locked(id):
+        with process_turn(self._metastore, *id, seconds=self._config.operation_timeout):
             table = self._load(id)
             try:
                 self._metastore.drop_table(*id)
@@ -304,13 +306,16 @@ class HiveNamespace(NamespaceRules):
         id = _table(given)
         asked = mapping.table(id, location or self._default_location(id), properties, self._config.user)
         # Of two creates at once, the metastore lets the one that comes second delete the directory again if it made
-        # it, with all that the first has written there meanwhile. Who comes after the other finds the table.
-        with self._locked(id):
+        # it, with all that the first has written there meanwhile. Where we make it, it does not; elsewhere who comes
+        # after the other finds the table.
+        new = directories.made(mapping.location_of(asked))
+        with self._locked(id) if new is None else nullcontext():
             try:
                 self._metastore.create_table(asked)
             except AlreadyExists as error:
                 raise _table_exists(id, error) from error
             except (InvalidObject, NoSuchObject) as error:
+                directories.removed(new or ())
                 self.require_entry(id[:-1])
                 raise InvalidInput(
                     f"the metastore refuses table {display(id)}",
@@ -347,7 +352,7 @@ class HiveNamespace(NamespaceRules):
                     yield table.table_name
 
     def _locked(self, id: TableId) -> AbstractContextManager[Lock]:
-        """Keep out all others of ours, in whatever process, who make, change or drop this table."""
+        """Keep out all others of ours, in whatever process, who take the lock on this table."""
         from lance_ns_hive3.metastore.locks import table_lock
 
         return table_lock(self._metastore, *id, seconds=self._config.operation_timeout)

@@ -79,11 +79,38 @@ def table_lock(
     end = time.monotonic() + seconds
     names = _lock_names(catalog, database, table)
     claim = _Claim(metastore, names, shown=f"{catalog}.{database}.{table}", abandoned_seconds=abandoned_seconds)
-    with claim.turn(*names, seconds=max(0.0, seconds)):
+    with process_turn(metastore, catalog, database, table, seconds=max(0.0, seconds)):
         try:
             yield Lock(claim.acquired(end), metastore)
         finally:
             claim.give_up()
+
+
+def process_turn(
+    metastore: Metastore, catalog: str, database: str, table: str, *, seconds: float
+) -> AbstractContextManager[None]:
+    """Take turns with the other threads of this process alone; the metastore is not asked.
+
+    Raises:
+        ConcurrentModification: another thread had its turn all the time.
+    """
+    names = _lock_names(catalog, database, table)
+    return _turn(metastore, *names, shown=f"{catalog}.{database}.{table}", seconds=seconds)
+
+
+@contextmanager
+def _turn(metastore: Metastore, *of: str, shown: str, seconds: float) -> Iterator[None]:
+    turn = _turns().of((metastore.settings.addresses, *of))
+    if not turn.acquire(timeout=deadline.left(seconds)):
+        raise _taken(shown, "another thread of this process")
+    try:
+        yield
+    finally:
+        turn.release()
+
+
+def _taken(shown: str, holder: str) -> ConcurrentModification:
+    return ConcurrentModification(f"the lock on {shown} is held by {holder}", hint="try again later")
 
 
 class _Claim:
@@ -98,17 +125,6 @@ class _Claim:
         self._id: int | None = None
         self._lost = False
 
-    @contextmanager
-    def turn(self, *of: str, seconds: float) -> Iterator[None]:
-        """Keep out the other threads of this process that want the same of this metastore."""
-        turn = _turns().of((self._metastore.settings.addresses, *of))
-        if not turn.acquire(timeout=deadline.left(seconds)):
-            raise self.taken("another thread of this process")
-        try:
-            yield
-        finally:
-            turn.release()
-
     def acquired(self, end: float) -> int:
         """The number of the lock, as soon as it is ours."""
         while True:
@@ -119,7 +135,7 @@ class _Claim:
             self.give_up()
             self._wait_until_free(min(end, time.monotonic() + _ASK_AGAIN))
             if time.monotonic() >= end:
-                raise self.taken(" and ".join(holders) or "somebody else")
+                raise _taken(self._shown, " and ".join(holders) or "somebody else")
 
     def give_up(self) -> None:
         """Remove the lock, also one of which only the metastore knows that it is there."""
@@ -136,10 +152,6 @@ class _Claim:
         except LanceNsError as error:
             # What was done under the lock is done: this must not look like its failure.
             _log.warning("the metastore's lock on %s could not be given up: %s", self._shown, error)
-
-    def taken(self, holder: str) -> ConcurrentModification:
-        """The error when the lock cannot be had."""
-        return ConcurrentModification(f"the lock on {self._shown} is held by {holder}", hint="try again later")
 
     def _asked_for(self) -> s.LockResponse:
         database, table = self._names
@@ -166,7 +178,7 @@ class _Claim:
     def _one_call(self) -> AbstractContextManager[None]:
         """One call about locks at a time: each takes several of the metastore's few connections to its database, and
         more than a handful of them would wait for each other until they all fail."""
-        return self.turn(seconds=self._metastore.settings.call_seconds)
+        return _turn(self._metastore, shown=self._shown, seconds=self._metastore.settings.call_seconds)
 
     def _wait_until_free(self, end: float) -> None:
         pause = _FIRST_PAUSE
