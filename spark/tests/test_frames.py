@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import lance_ns
-from lance_ns.errors import InvalidInput, TableAlreadyExists, TableSchemaValidationError
+from lance_ns.errors import InvalidInput, LanceNsError, TableAlreadyExists, TableSchemaValidationError
 from lance_ns_spark import frames, reading
 from lance_ns_spark.progress import Status
 from lance_ns_spark.tables import Table
@@ -53,6 +53,15 @@ def test_other_columns_are_refused_by_name_and_added_only_when_asked(spark: Any,
 def test_a_name_that_no_column_of_a_table_can_have_is_refused(spark: Any, table: Table, name: str):
     with pytest.raises(TableSchemaValidationError, match=f"no column '{name}'.*rename it"):
         frames.write(spark.range(1).toDF(name), table)
+    assert not table.ns.table_exists(table.id)
+
+
+@pytest.mark.parametrize(
+    ("names", "error"), [(("a", "a"), TableSchemaValidationError), (("a", "A"), LanceNsError)], ids=["alike", "in case"]
+)
+def test_two_columns_of_one_name_are_refused(spark: Any, table: Table, names: tuple[str, str], error: type):
+    with pytest.raises(error, match=r"two columns 'a'|ambiguous"):
+        frames.write(spark.sql("select 1L x, 'b' y").toDF(*names), table)
     assert not table.ns.table_exists(table.id)
 
 

@@ -1,6 +1,6 @@
 """Arrow data made to fit a Lance table: columns by name, types cast without loss, vectors of a fixed length."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lance_ns.errors import TableColumnNotFound, TableSchemaValidationError
@@ -33,12 +33,8 @@ def fitting_schema(
     """
     import pyarrow as pa
 
+    _check_names(source.names)
     wanted = _with_vectors(source, vectors or {})
-    for name in wanted.names:
-        if not name or "." in name or "`" in name:
-            raise TableSchemaValidationError(
-                f"a Lance table can have no column {name!r}", hint="rename it with `sql`, without dots and backticks"
-            )
     if existing is None:
         return wanted
     new = [field.with_nullable(True) for field in wanted if field.name not in existing.names]
@@ -83,6 +79,16 @@ def grow(table: Table, schema: "pa.Schema") -> None:
     if new:
         with pylance_errors(f"adding columns to {table}"):
             dataset.add_columns(new)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise TableSchemaValidationError(f"there are two columns {name!r}", hint="rename or leave out one of them")
+        if not name or "." in name or "`" in name:
+            raise TableSchemaValidationError(
+                f"a Lance table can have no column {name!r}", hint="rename it with `sql`, without dots and backticks"
+            )
 
 
 def _with_vectors(schema: "pa.Schema", vectors: Mapping[str, int]) -> "pa.Schema":

@@ -51,12 +51,12 @@ def write(
     if earlier is not None:
         return Output(name=table.name, location=table.place().location, version=earlier, again=True)
     schema = ready_schema(df.schema, table, mode, vectors, evolve)
-    counted = crossing.counted(df)
+    counted = crossing.counted(df, schema)
     if counted is not None:
         rows, watch = counted
         try:
             return _written(rows, commits.prepare(table, schema, mode), files, job, progress, watch)
-        except crossing.LongText:
+        except crossing.LongValue:
             pass  # these are rows that Spark must weigh
     return _written(df, commits.prepare(table, schema, mode), files, job, progress)
 
