@@ -96,11 +96,12 @@ class HiveNamespace(NamespaceRules):
             if len(id) == 2:
                 self.require_entry(id[:1])
             raise InvalidInput(f"the metastore refuses the name {id[-1]!r}", native=error.native) from error
-        except (OutcomeUnknown, MetaFailure):
+        except (OutcomeUnknown, MetaFailure) as error:
+            # Hive 4 lets some losers of a race fail in its database: what is there now decides.
             existing = self.find_entry(id)
             if existing is None:
                 raise
-            if not properties.items() <= existing.items():
+            if isinstance(error, MetaFailure) or not properties.items() <= existing.items():
                 raise NamespaceAlreadyExists(f"namespace {display(id)} already exists") from None
 
     def find_entry(self, id: Levels) -> Mapping[str, str] | None:
