@@ -78,8 +78,9 @@ def table_lock(
     """
     end = time.monotonic() + seconds
     names = _lock_names(catalog, database, table)
-    claim = _Claim(metastore, names, shown=f"{catalog}.{database}.{table}", abandoned_seconds=abandoned_seconds)
-    with process_turn(metastore, catalog, database, table, seconds=max(0.0, seconds)):
+    shown = f"{catalog}.{database}.{table}"
+    claim = _Claim(metastore, names, shown=shown, abandoned_seconds=abandoned_seconds)
+    with _turn(metastore, *names, shown=shown, seconds=max(0.0, seconds)):
         try:
             yield Lock(claim.acquired(end), metastore)
         finally:
